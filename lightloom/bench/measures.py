@@ -51,7 +51,7 @@ from lightloom.replay.workload import (
     SharedLinks,
     replay_iteration,
 )
-from lightloom.replay.workload.fair_shares import FairShares
+from lightloom.replay.workload.flow_network import FairShares
 from lightloom.routing.graph import Graph
 from lightloom.training.fabric_networks import network_for, ports_of
 from lightloom.training.iteration import traffic, training_iteration

@@ -30,8 +30,7 @@ from lightloom.synth.traffic import TrafficRound
 from lightloom.validate import verify
 from lightloom.validate.programs import verify_plan, verify_program
 from lightloom.validate.programs.execution import flatten, run
-from lightloom.validate.programs.form import place_of
-from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
+from lightloom.validate.programs.form import OPERATIONS, BufferLayout, place_of
 from lightloom.validate.programs.plans import flatten_plan, plan_layout, unfollowed
 
 if TYPE_CHECKING:

@@ -33,8 +33,7 @@ from lightloom.core.task import Collective
 from lightloom.core.units import GIB
 from lightloom.formats.msccl_runtimes import PROTOCOLS
 from lightloom.instances.collectives import op_of
-from lightloom.validate.programs.form import exceeded
-from lightloom.validate.programs.layout import BufferLayout
+from lightloom.validate.programs.form import BufferLayout, exceeded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

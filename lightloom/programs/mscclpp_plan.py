@@ -18,7 +18,7 @@ from lightloom.core.chunk_program import NOP, RECEIVES, SENDS
 from lightloom.formats.msccl_runtimes import MSCCLPP
 from lightloom.programs.lowering import over_limit
 from lightloom.validate.programs.execution import flatten, run
-from lightloom.validate.programs.layout import BufferLayout
+from lightloom.validate.programs.form import BufferLayout
 from lightloom.validate.programs.plans import MOST_OPERATIONS, MOST_SEMAPHORES
 from lightloom.validate.programs.values import RangeMap
 

@@ -240,8 +240,8 @@ def _light_paths(circuits: Circuits) -> tuple[IntArray, IntArray]:
         values = getattr(circuits, each.name)
         if values is not None and each.each:
             circuit = values.row_of_value
-            names, one = np.unique(values.values, return_inverse=True)
-            path = way[circuit] * len(names) + one
+            names, wavelength = np.unique(values.values, return_inverse=True)
+            path = way[circuit] * len(names) + wavelength
     return circuit, path
 
 

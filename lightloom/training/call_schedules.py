@@ -22,6 +22,7 @@ from lightloom.synth.fabrics import plug_of, realiser_of
 from lightloom.synth.joint_schedule import joint_schedule
 from lightloom.synth.synthesise import synthesise
 from lightloom.training.iteration import pair_demand
+from lightloom.training.limits import LIMITS
 from lightloom.training.node_layout import NodeLayout, require_room
 
 if TYPE_CHECKING:
@@ -36,13 +37,6 @@ if TYPE_CHECKING:
     from lightloom.training.strategy import Strategy
     from lightloom.training.training_plan import ReplayedIteration, TrainingRequest
 
-
-_FACTOR = 16
-"""Sizes up to so many times apart lie between two sizes of the ladder."""
-_BASE = 5040
-"""Bytes of a rank at the foot of the ladder: 2 to 10 divide them."""
-_FEW_KINDS = 4
-"""Kinds of collectives in an iteration up to which each has its own synthesis."""
 
 _Kind: TypeAlias = tuple[str, int, int]
 """Operation, ranks and buffer of a collective."""
@@ -80,13 +74,13 @@ class CallSchedules:
         for op, size, devices in zip(
             rows.op, rows.bytes.tolist(), rows.devices.to_lists(), strict=True
         ):
-            if size and len(devices) > 1 and len(kinds) <= _FEW_KINDS:
+            if size and len(devices) > 1 and len(kinds) <= LIMITS.exact_kinds:
                 first, *_ = every(Collective(op, tuple(devices), size))
                 assert isinstance(first, Collective)
                 kinds.add(_kind(first))
         shared = CallSchedules(self.fabric, self.algorithm, self.seed)
         shared._made, shared._rounds = self._made, self._realiser()
-        shared._exact = frozenset(kinds if len(kinds) <= _FEW_KINDS else ())
+        shared._exact = frozenset(kinds if len(kinds) <= LIMITS.exact_kinds else ())
         return shared
 
     def schedules(self, tasks: tuple[Task, ...]) -> tuple[Schedule, ...]:
@@ -119,14 +113,14 @@ class CallSchedules:
         realiser, first = self._realiser(), dict[_Kind, tuple[Schedule, ...]]()
         if realiser is None:
             return ()
-        asked = [task for task in tasks if isinstance(task, Collective)]
-        for task in asked:
+        collectives = [task for task in tasks if isinstance(task, Collective)]
+        for task in collectives:
             if _kind(task) not in first:
                 first[_kind(task)] = self.schedules((task,))
         schedules = []
         for place in range(max(map(len, first.values()))):
             several = []
-            for task in asked:
+            for task in collectives:
                 model = first[_kind(task)][min(place, len(first[_kind(task)]) - 1)]
                 assert isinstance(model.task, Collective)
                 own = msgspec.structs.replace(model.task, nodes=task.nodes)
@@ -183,9 +177,9 @@ def _kind(task: Collective) -> _Kind:
 
 def _ladder(each_bytes: int) -> tuple[int, ...]:
     """Return the rungs below and above a size, or the one that it is."""
-    rung, rungs = _BASE, [_BASE]
+    rung, rungs = LIMITS.base_bytes, [LIMITS.base_bytes]
     while rung < each_bytes:
-        rung *= _FACTOR
+        rung *= LIMITS.factor
         rungs.append(rung)
     return tuple(rungs[-1:] if rung == each_bytes else rungs[-2:])
 

@@ -16,6 +16,7 @@ from lightloom.replay.workload import (
     SharedLinks,
 )
 from lightloom.synth.fabrics import PLUGS, plug_of
+from lightloom.training.limits import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits
     from lightloom.core.fabric import CircuitFabric
     from lightloom.instances.instance import AnyFabric
-    from lightloom.replay.workload.collective_flows import CollectiveModel
-    from lightloom.replay.workload.network import NetworkKind
+    from lightloom.replay.workload.network import CollectiveModel, NetworkKind
     from lightloom.synth.fabrics.training_plug import PlaneCircuits, TrainingCircuits
 
 
@@ -80,12 +80,14 @@ class TrafficController:
 
 def _with_pairs(demand: Demand, known: Demand) -> Demand:
     """Return a demand with a byte for each known pair that it leaves out."""
-    asked = dict.fromkeys(zip(known.src, known.dst, strict=True), 1)
-    asked |= {
+    bytes_of_pair = dict.fromkeys(zip(known.src, known.dst, strict=True), 1)
+    bytes_of_pair |= {
         (src, dst): size
         for src, dst, size in zip(demand.src, demand.dst, demand.bytes, strict=True)
     }
-    return Demand.from_rows([(*pair, size) for pair, size in sorted(asked.items())])
+    return Demand.from_rows(
+        [(*pair, size) for pair, size in sorted(bytes_of_pair.items())]
+    )
 
 
 CircuitMode: TypeAlias = Literal[
@@ -94,10 +96,6 @@ CircuitMode: TypeAlias = Literal[
 """Circuits that are set for each call, stay for the whole iteration (following its
 bytes, or what it waits for where that is faster), or follow the traffic; ``auto`` is
 the fastest of the first three."""
-
-_MOST_AUTO_NODES = 64
-"""Nodes up to which ``auto`` sets circuits for each call too: synthesis for more takes
-minutes."""
 
 
 def modes(
@@ -118,7 +116,7 @@ def modes(
         return ("one-shot",)
     if plug_of(fabric).circuits is None:
         return ("per-call",)
-    few = fabric.node_count <= _MOST_AUTO_NODES
+    few = fabric.node_count <= LIMITS.auto_nodes
     return ("critical-path", "per-call") if few else ("critical-path",)
 
 

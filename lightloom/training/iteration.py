@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.columns import IntArray
-    from lightloom.replay.workload.collective_flows import CollectiveModel
-    from lightloom.training.passes import GradientSum
-    from lightloom.training.replica import Replica
+    from lightloom.replay.workload.network import CollectiveModel
+    from lightloom.training.replica import GradientSum, Replica
 
 
 def training_iteration(

@@ -17,7 +17,7 @@ import numpy as np
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.fabric import step_ps
-from lightloom.replay.workload.collective_flows import CollectiveFlows, RingCollectives
+from lightloom.replay.workload.network import CollectiveFlows, RingCollectives
 from lightloom.synth.fabrics import plug_of
 
 if TYPE_CHECKING:

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.node_layout import NodeLayout
-    from lightloom.training.passes import Passes
-    from lightloom.training.replica import PlacedReplicas, Replica
+    from lightloom.training.replica import Passes, PlacedReplicas, Replica
     from lightloom.training.strategy import Strategy
     from lightloom.training.training_plan import TrainingRequest, Tried
 
@@ -209,8 +208,8 @@ class IterationBounds:
         `alpha_ps`: least fixed cost of a transfer, and of each step of a collective.
         `rings`: whether collectives are rings; else little is known of them.
         """
-        asked = laid.rings if rings else laid.replicas
-        key = replica, asked, bits_per_s, alpha_ps, rings
+        copies = laid.rings if rings else laid.replicas
+        key = replica, copies, bits_per_s, alpha_ps, rings
         if key not in self._nodes:
             paths = self._timed(replica.passes, bits_per_s, alpha_ps)
             arrivals = paths.arrivals(laid, rings=rings)
@@ -266,8 +265,8 @@ class IterationBounds:
 
     def _model(self, local: int) -> _Model:
         if local not in self._models:
-            asked = msgspec.structs.replace(self.training, batch_size=local)
-            self._models[local] = _Model(computation_graph(asked))
+            resized = msgspec.structs.replace(self.training, batch_size=local)
+            self._models[local] = _Model(computation_graph(resized))
         return self._models[local]
 
 

@@ -33,6 +33,7 @@ from lightloom.training.fabric_networks import (
     network_for,
 )
 from lightloom.training.iteration import traffic
+from lightloom.training.limits import LIMITS
 from lightloom.training.training_plan import ReplayedIteration
 
 if TYPE_CHECKING:
@@ -45,16 +46,11 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload import Launch
     from lightloom.replay.workload.call_queue import OpenCallQueue
-    from lightloom.replay.workload.collective_flows import CollectiveModel
-    from lightloom.replay.workload.network import Jobs
+    from lightloom.replay.workload.network import CollectiveModel, Jobs
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
     from lightloom.training.call_schedules import CallSchedules
     from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.training_plan import TrainingRequest
-
-
-_MOST_AUTO_TASKS = 40_000
-"""Tasks that ``auto`` replays to find other circuits than the first, in all rounds."""
 
 
 def kept_replay(
@@ -138,14 +134,10 @@ def refining_rounds(request: TrainingRequest, tasks: int) -> int:
     work allows.
     """
     if request.circuits != "auto":
-        return ROUNDS
-    return min(ROUNDS, _MOST_AUTO_TASKS // max(1, tasks))
+        return LIMITS.rounds
+    return min(LIMITS.rounds, LIMITS.auto_tasks // max(1, tasks))
 
 
-ROUNDS = 6
-"""Replays after which no better circuits are looked for."""
-_STALE = 2
-"""Rounds in a row that may bring circuits that were replayed before."""
 _NEAR = 3
 """How fast what a transfer counts for falls with its slack: by (d / (d + slack))^3 for
 a duration of d."""
@@ -159,7 +151,7 @@ def fastest_held(
     collectives: CollectiveModel,
     demand: Demand,
     launch: Launch | None,
-    rounds: int = ROUNDS,
+    rounds: int = LIMITS.rounds,
 ) -> tuple[IterationTimeline, PlaneCircuits, bool]:
     """Return the fastest replay over circuits that stay for an iteration.
 
@@ -187,11 +179,11 @@ def fastest_held(
         other = replays.on(coarser)
         if other.iteration_ps < best[0].iteration_ps:
             best = other, coarser
-    found = min(
+    fastest = min(
         chain([best], _refined(replays, demand, *best, rounds)),
         key=lambda one: one[0].iteration_ps,
     )
-    return *found, found[0] is not first
+    return *fastest, fastest[0] is not first
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,13 +220,13 @@ def _refined(
     stale = 0
     for _ in range(rounds):
         wanted = np.sqrt(moves.critical_ps(replays.iteration, timeline) * rates)
-        if stale == _STALE or not wanted.any():
+        if stale == LIMITS.stale or not wanted.any():
             return
         shares = (shares + wanted / wanted.sum()) / 2
         sizes = np.maximum(1, np.rint(shares * _SHARES)).astype(np.int64).tolist()
-        asked = Demand(demand.src, demand.dst, tuple(sizes))
+        wanted_bytes = Demand(demand.src, demand.dst, tuple(sizes))
         try:
-            held = kept.lasting(fabric, asked)
+            held = kept.lasting(fabric, wanted_bytes)
         except (InfeasibleError, NoAnswerError):
             return
         rates, before = _rates(fabric, held, demand), len(replays.known)
@@ -317,10 +309,10 @@ def _moves(
         jobs.append(np.full(len(flows.src), len(moving) + row))
     src, dst = np.concatenate(ends, axis=1)
     count = 1 + max(chain(demand.src, demand.dst, (0,)))
-    known = np.array(demand.src) * count + np.array(demand.dst)
-    order = np.argsort(known)
-    pair = order[np.searchsorted(known[order], src * count + dst)]
-    return _Moves(np.concatenate(jobs), pair, len(known))
+    pairs_of_demand = np.array(demand.src) * count + np.array(demand.dst)
+    order = np.argsort(pairs_of_demand)
+    pair = order[np.searchsorted(pairs_of_demand[order], src * count + dst)]
+    return _Moves(np.concatenate(jobs), pair, len(pairs_of_demand))
 
 
 def _rates(fabric: CircuitFabric, held: PlaneCircuits, demand: Demand) -> FloatArray:

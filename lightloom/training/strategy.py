@@ -79,12 +79,12 @@ def strategies(
     for name, count in (("model_parallel", model_parallel), ("replicas", replicas)):
         if count is not None and count < 1:
             raise InputError("too few", where=name, found=count, allowed=">= 1")
-    asked = (model_parallel or 1) * (replicas or 1)
-    if asked > devices:
+    devices_asked = (model_parallel or 1) * (replicas or 1)
+    if devices_asked > devices:
         raise InputError(
             "more devices asked for than there are",
             where="model_parallel * replicas",
-            found=f"{model_parallel or 1} * {replicas or 1} = {asked}",
+            found=f"{model_parallel or 1} * {replicas or 1} = {devices_asked}",
             allowed=f"at most {devices}",
             fix="use fewer replicas, or a larger fabric",
         )

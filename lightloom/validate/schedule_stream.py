@@ -11,7 +11,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart, Transfers
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import check_collective
-from lightloom.validate.checks import circuits, held, multicast, resources, transfers
+from lightloom.validate.checks import circuits, transfers
 from lightloom.validate.data import contributions
 from lightloom.validate.data.all_to_all import Items
 
@@ -138,7 +138,7 @@ class _StreamCheck:
         inspection = circuits.inspect(self._fabric, segment)
         yield from inspection.violations
         if inspection.sound is not None:
-            yield from resources.check(self._fabric, segment, inspection.sound)
+            yield from circuits.overused(self._fabric, segment, inspection.sound)
             if segment.circuits.multicast is not None:
                 rows = np.flatnonzero(inspection.sound)
                 self._shared = segment.circuits.take(rows)
@@ -161,9 +161,9 @@ class _StreamCheck:
         yield from faults
         if faults:
             return
-        yield from held.check(nodes, replace(alone, segments=(segment,)))
+        yield from transfers.check_held(nodes, replace(alone, segments=(segment,)))
         if self._shared is not None:
-            yield from multicast.check_part(nodes, part, self._shared)
+            yield from circuits.check_part(nodes, part, self._shared)
         assert isinstance(part.transfers, Transfers)
         if self._items is not None:
             yield from self._items.move(part.index, part.transfers)

@@ -14,17 +14,7 @@ from lightloom.core.violation import Violation
 from lightloom.instances.fabrics import load_fabric
 from lightloom.validate import certificates
 from lightloom.validate.certificates import CertificateReport
-from lightloom.validate.checks import (
-    circuits,
-    demand,
-    footer,
-    held,
-    multicast,
-    order,
-    resources,
-    task,
-    transfers,
-)
+from lightloom.validate.checks import circuits, demand, order, task, transfers
 from lightloom.validate.data import contributions
 
 if TYPE_CHECKING:
@@ -32,6 +22,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import Footer, Schedule
     from lightloom.instances.instance import AnyFabric
+
 
 MOST_PER_RULE = 1000
 """Violations of one rule that are kept; one more says how many there were."""
@@ -107,20 +98,20 @@ def verify(schedule: Schedule) -> Verdict:
     schedule
         Of any fabric and task, right or wrong, with or without footer.
     """
-    found = _Found()
+    by_rule = _ByRule()
     if schedule.footer is not None:
-        found.add(footer.check(schedule, schedule.footer))
+        by_rule.add(_check_counts(schedule, schedule.footer))
     try:
         fabric = load_fabric(schedule.fabric)
     except InputError as problem:
-        found.add([Violation("fabric", None, "fabric", str(problem))])
+        by_rule.add([Violation("fabric", None, "fabric", str(problem))])
     else:
-        found.add(_missing_keys(fabric, schedule))
-        _check(fabric, schedule, found)
+        by_rule.add(_missing_keys(fabric, schedule))
+        _check(fabric, schedule, by_rule)
     claimed = () if schedule.footer is None else schedule.footer.certificates
-    refused = bool(found.count)
+    refused = bool(by_rule.count)
     worth = tuple(certificates.report(one, refused=refused) for one in claimed)
-    return Verdict(not refused, found.kept(), found.count, worth)
+    return Verdict(not refused, by_rule.kept(), by_rule.count, worth)
 
 
 def _missing_keys(fabric: AnyFabric, schedule: Schedule) -> Iterator[Violation]:
@@ -131,7 +122,7 @@ def _missing_keys(fabric: AnyFabric, schedule: Schedule) -> Iterator[Violation]:
             yield Violation("fabric", None, f"fabric.{key}", message)
 
 
-class _Found:
+class _ByRule:
     """Violations by rule, no more than `MOST_PER_RULE` of each."""
 
     def __init__(self) -> None:
@@ -165,63 +156,85 @@ def _place(violation: Violation) -> tuple[int, str, str]:
     return step, violation.resource, violation.message
 
 
-def _check(fabric: AnyFabric, schedule: Schedule, found: _Found) -> None:
+def _check(fabric: AnyFabric, schedule: Schedule, by_rule: _ByRule) -> None:
     count = fabric.node_count
-    task_sound = found.add(task.check(schedule.task, count))
-    ordered = found.add(order.check(fabric, schedule))
-    numbered = "step-order" not in found.count
+    task_sound = by_rule.add(task.check(schedule.task, count))
+    ordered = by_rule.add(order.check(fabric, schedule))
+    numbered = "step-order" not in by_rule.count
     built = True
     if isinstance(fabric, CircuitFabric):
-        built = _check_segments(fabric, schedule, found)
-        connected = found.add(held.check(count, schedule))
+        built = _check_segments(fabric, schedule, by_rule)
+        connected = by_rule.add(transfers.check_held(count, schedule))
         built = built and connected
     rows = transfers.check(count, schedule, task_is_sound=task_sound)
-    moved = found.add(rows)
+    moved = by_rule.add(rows)
     if moved and isinstance(fabric, CircuitFabric):
-        found.add(multicast.check(fabric, schedule))
+        by_rule.add(circuits.check_multicast(fabric, schedule))
     if moved and task_sound:
-        moved = found.add(transfers.check_total(schedule))
+        moved = by_rule.add(transfers.check_total(schedule))
         if not isinstance(schedule.task, Collective):
-            found.add(demand.check(count, schedule, schedule.task))
+            by_rule.add(demand.check(count, schedule, schedule.task))
         elif numbered:
-            found.add(contributions.check(schedule, schedule.task))
+            by_rule.add(contributions.check(schedule, schedule.task))
     if schedule.footer is None:
         return
     sound = ordered and built and moved and task_sound
-    time_ps = _check_time(schedule, schedule.footer, found) if sound else None
-    found.add(
+    time_ps = _check_time(schedule, schedule.footer, by_rule) if sound else None
+    by_rule.add(
         certificates.check(
             fabric,
             schedule,
             schedule.footer.certificates,
             task_sound=task_sound,
             sound=sound,
-            valid=not found.count,
+            valid=not by_rule.count,
             completion_time_ps=time_ps,
         )
     )
 
 
-def _check_segments(fabric: CircuitFabric, schedule: Schedule, found: _Found) -> bool:
+def _check_segments(
+    fabric: CircuitFabric, schedule: Schedule, by_rule: _ByRule
+) -> bool:
     """Check circuits and resources; return whether all circuits are well-formed."""
     built = True
     for segment in schedule.segments:
         inspection = circuits.inspect(fabric, segment)
-        built &= found.add(inspection.violations)
+        built &= by_rule.add(inspection.violations)
         if inspection.sound is not None:
-            found.add(resources.check(fabric, segment, inspection.sound))
+            by_rule.add(circuits.overused(fabric, segment, inspection.sound))
     return built
 
 
-def _check_time(schedule: Schedule, claimed: Footer, found: _Found) -> int | None:
-    """Return replay's completion time, compared with the footer's."""
+def _check_time(schedule: Schedule, claimed: Footer, by_rule: _ByRule) -> int | None:
+    """Return replay's completion time, compared with the footer's: ``footer-time``."""
     from lightloom.replay import completion_time_ps
 
     try:
         time_ps = completion_time_ps(schedule)
     except (InputError, OverflowError) as problem:
         message = f"replay refuses the schedule: {problem}"
-        found.add([Violation("footer-time", None, "schedule", message)])
+        by_rule.add([Violation("footer-time", None, "schedule", message)])
         return None
-    found.add(footer.check_time(claimed, time_ps))
+    said_ps = claimed.completion_time_ps
+    if said_ps != time_ps:
+        message = f"the footer says {said_ps} ps, replay {time_ps} ps"
+        where, excess = "footer.completion_time_ps", said_ps - time_ps
+        by_rule.add([Violation("footer-time", None, where, message, excess)])
     return time_ps
+
+
+def _check_counts(schedule: Schedule, footer: Footer) -> Iterator[Violation]:
+    """Yield counts that are not those of the schedule: rule ``footer-counts``."""
+    counts = (
+        ("segments", footer.segments, len(schedule.segments)),
+        ("steps", footer.steps, schedule.step_count),
+        ("circuits", footer.circuits, schedule.circuit_count),
+        ("transfers", footer.transfers, schedule.transfer_count),
+    )
+    for name, claimed, true in counts:
+        if claimed != true:
+            message = f"the footer says {claimed} {name}, the file has {true}"
+            yield Violation(
+                "footer-counts", None, f"footer.{name}", message, claimed - true
+            )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.schedule import Segment
 from lightloom.instances.fabrics.ramp import Ramp
-from lightloom.validate.checks import resources
+from lightloom.validate.checks.circuits import overused
 
 if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits
@@ -50,5 +50,5 @@ def shapes(draw: st.DrawFn, most_groups: int = 6) -> tuple[int, int, int]:
 def contentions(fabric: Ramp, circuits: Circuits) -> set[str]:
     """Return the rules of the resources that circuits overuse."""
     sound = np.ones(len(circuits), dtype=np.bool_)
-    found = resources.check(fabric, Segment(0, 0, circuits), sound)
+    found = overused(fabric, Segment(0, 0, circuits), sound)
     return {violation.rule for violation in found}

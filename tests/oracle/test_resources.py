@@ -20,7 +20,7 @@ from lightloom.testing.strategies.candidate_circuits import (
     conceivable,
     faults_of,
 )
-from lightloom.validate.checks import resources
+from lightloom.validate.checks.circuits import overused
 from tests.oracle.circuit_resources import CIRCUIT_KINDS, count
 from tests.oracle.packet_links import PACKETS, network
 
@@ -103,7 +103,7 @@ def test_the_checker_reports_what_is_taken_too_often(kind: str) -> None:
     def check(fabric: CircuitFabric, data: st.DataObject) -> None:
         paths = _draw_circuits(fabric, data)
         segment = Segment(0, 0, circuits_of(fabric, paths))
-        told = resources.check(fabric, segment, np.ones(len(paths), dtype=np.bool_))
+        told = overused(fabric, segment, np.ones(len(paths), dtype=np.bool_))
         by_hand = count(dict(fabric.table()), paths)
         assert Counter((each.rule, each.excess) for each in told) == Counter(
             (rule, taken - there)

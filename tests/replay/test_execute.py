@@ -15,8 +15,8 @@ from lightloom.core.fabric import CircuitFabric
 from lightloom.instances.fabrics import FABRICS, load_fabric
 from lightloom.replay import (
     circuit_table,
-    clock,
     completion_time_ps,
+    execute,
     replay,
     timeline,
     transfer_rows,
@@ -229,7 +229,7 @@ def test_any_traffic_agrees(table: dict[str, Any], data: st.DataObject) -> None:
 LIMITS = (
     (transfer_rows, "BATCH_TRANSFERS"),
     (circuit_table, "BATCH_CIRCUITS"),
-    (clock, "_PLACES_A_ROW"),
+    (execute, "_PLACES_A_ROW"),
     (timeline, "_PLACES_A_PAIR"),
 )
 

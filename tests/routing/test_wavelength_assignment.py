@@ -18,7 +18,7 @@ from lightloom.routing import wavelength_assignment as module
 from lightloom.routing.wavelength_assignment import lit_routes
 from lightloom.synth.certify import signed
 from lightloom.validate import verify
-from lightloom.validate.checks import circuits, resources
+from lightloom.validate.checks import circuits
 
 LINE = Lightpath(rows=1, cols=6, lasers=3, waveguides=1)
 
@@ -30,7 +30,7 @@ def clash_free(fabric: Lightpath, route: list[list[int]]) -> None:
     inspection = circuits.inspect(fabric, segment)
     assert list(inspection.violations) == []
     assert inspection.sound is not None
-    assert list(resources.check(fabric, segment, inspection.sound)) == []
+    assert list(circuits.overused(fabric, segment, inspection.sound)) == []
     assert lit.route is not None
     assert lit.wavelengths is not None
     held = [

@@ -33,12 +33,13 @@ from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.gpus import GPUS
 from lightloom.replay.workload import Launch
 from lightloom.training.call_schedules import iteration_schedule
-from lightloom.training.recorded_iterations import (
+from lightloom.training.recorded_replay import (
     ComputeRate,
     chakra_iteration,
     log_iteration,
+    relayed,
+    replay_recorded,
 )
-from lightloom.training.recorded_replay import relayed, replay_recorded
 from lightloom.training.training_plan import TrainingRequest
 from lightloom.validate import verify
 from tests.cli.program import run, run_json

@@ -13,11 +13,19 @@ from lightloom.core.certificate import CertificateStatus
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
-from lightloom.instances.fabrics import FABRICS, load_fabric
+from lightloom.instances.fabrics import load_fabric
 from lightloom.replay import replay
-from lightloom.synth.bounds import LowerBounds
+from lightloom.synth.bounds import LowerBounds, all_bounds
 from lightloom.validate import RULES, verify
-from tests.examples.small_schedules import FAMILIES, moves, sealed, with_transfers
+from tests.examples import rings_2d, rings_and_switches
+from tests.examples.small_schedules import (
+    FAMILIES,
+    moves,
+    sealed,
+    with_circuits,
+    with_transfers,
+)
+from tests.validate import ramp, sipac
 from tests.validate.mutants import MUTANTS, certified
 
 if TYPE_CHECKING:
@@ -25,17 +33,66 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import Schedule
 
+WHOLE = (
+    *FAMILIES,
+    *rings_and_switches.FAMILIES,
+    *rings_2d.FAMILIES,
+    *ramp.FAMILIES,
+    *sipac.FAMILIES,
+)
+NAMES = {
+    "swapped wavelength": "wavelength 1 on edge 1->2",
+    "overlap on a span": "wavelength 2 on span 1->2",
+    "overlap past the last node": "wavelength 2 on span 3->0",
+    "overlap on the way back": "wavelength 2 on span 0->3",
+    "a laser both ways": "laser 2 of node 0",
+    "a photodiode both ways": "photodiode 2 of node 2",
+    "two circuits into a switch": "input port of node 0",
+    "two circuits out of one": "output port of node 1",
+    "a port with two partners": "port of node 3",
+    "racks that meet in a subnet": "wavelength 2 of subnet 0 from group 0 to 1",
+    "two racks behind a switch input": (
+        "input 0 of switch 0 of subnet 0 from group 0 to 1"
+    ),
+    "a transmitter to two groups": "transmitter 1 of node 1",
+    "a receiver from two groups": "receiver 1 of node 10",
+}
 ELSEWHERE = {
     "post-condition-wrong": "no collective of the catalogue can trip it: contributions"
-    " to a chunk always belong to it; tests/validate/test_postcondition.py trips it",
+    " to a chunk always belong to it; tests/validate/data/test_contributions.py does",
 }
 
 
-@pytest.mark.parametrize("make", FAMILIES)
+@pytest.mark.parametrize("make", WHOLE)
 def test_whole_schedules_are_valid(make: Callable[[], Schedule]) -> None:
-    """Each family verifies, with and without footer."""
-    assert verify(make()).violations == ()
-    assert verify(replace(make(), footer=None)).valid
+    """They verify, with and without footer; resources have rules, bounds are kept."""
+    made = make()
+    assert verify(made).violations == ()
+    assert verify(replace(made, footer=None)).valid
+    fabric = load_fabric(made.fabric)
+    if isinstance(fabric, CircuitFabric):
+        for segment in made.segments:
+            for resource in fabric.usage(segment.circuits).resource.tolist():
+                assert fabric.resource_rule(resource) in RULES
+    assert made.footer is not None
+    for bound in all_bounds(fabric, made.task).values():
+        assert bound.bound <= made.footer.completion_time_ps, bound
+
+
+@pytest.mark.parametrize(
+    ("make", "time_ps"),
+    [
+        # 900 bytes on one of 2 x 2 wavelengths: alpha and 7200 bits at 512 Gb/s.
+        (sipac.shuffled_demand, 700_000 + 14_063),
+        # 4096 bytes on two of 2 x 2 wavelengths, to two nodes as fast as to one.
+        (sipac.multicast_broadcast, 700_000 + 32_000),
+    ],
+)
+def test_times_are_those_of_arithmetic(
+    make: Callable[[], Schedule], time_ps: int
+) -> None:
+    """A pair has its share of the shuffle; what is sent once is sent at full rate."""
+    assert replay(make()).completion_time_ps == time_ps
 
 
 @pytest.mark.parametrize(("name", "rule", "make"), MUTANTS, ids=[m[0] for m in MUTANTS])
@@ -61,29 +118,31 @@ def test_ledger_names_modules() -> None:
     for rule in RULES.values():
         for module in rule.checked_by.split(", "):
             found = importlib.import_module(f"lightloom.validate.{module}")
-            assert hasattr(found, "check") or hasattr(found, "verify")
+            assert {"check", "inspect", "verify"} & set(vars(found))
         assert rule.modelled_by
         assert rule.summary.endswith(".")
 
 
-def test_resource_rules_are_in_the_ledger() -> None:
-    """Every rule that a fabric of the catalogue limits resources by is a rule."""
-    assert "lightpath" in FABRICS
-    for make in FAMILIES:
-        fabric = load_fabric(make().fabric)
-        if not isinstance(fabric, CircuitFabric):
-            continue
-        for segment in make().segments:
-            for resource in fabric.usage(segment.circuits).resource.tolist():
-                assert fabric.resource_rule(resource) in RULES
+@pytest.mark.parametrize("name", NAMES)
+def test_the_overused_resource_is_named(name: str) -> None:
+    """It is reported first, by its place on the fabric, with the excess."""
+    make = next(make for mutant, _, make in MUTANTS if mutant == name)
+    first, *_ = verify(make()).violations
+    assert first.resource == NAMES[name]
+    assert first.excess == 1
 
 
-def test_violation_carries_resource_and_excess() -> None:
-    """An overused waveguide is named, with what is taken beyond its capacity."""
-    make = next(make for name, _, make in MUTANTS if name == "swapped wavelength")
-    (violation,) = verify(make()).violations
-    assert violation.resource == "wavelength 1 on edge 1->2"
-    assert violation.excess == 1
+def test_a_transceiver_each_way_has_a_laser_each_way() -> None:
+    """What one transceiver cannot do, two can: a wavelength out both ways at once."""
+    rows = rings_and_switches.ring_circuits(
+        [(0, 2, 0, [0]), (2, 3, 0, [0, 1]), (3, 2, 1, [0]), (3, 1, 1, [1])]
+    )
+    for shared in (False, True):
+        base = rings_and_switches.ring_demand(shared=shared)
+        verdict = verify(with_circuits(base, 0, rows))
+        assert verdict.valid == (not shared)
+    found = {violation.resource for violation in verdict.violations}
+    assert found == {"photodiode 0 of node 2"}
 
 
 def test_faults_of_different_kinds_are_reported_together() -> None:

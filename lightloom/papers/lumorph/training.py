@@ -25,8 +25,7 @@ from lightloom.papers.reproduction import Figure
 from lightloom.replay.workload import CallQueue, replay_iteration
 from lightloom.report.panel import Panel, Series
 from lightloom.training.iteration import training_iteration
-from lightloom.training.recorded_iterations import log_iteration
-from lightloom.training.recorded_replay import replay_recorded
+from lightloom.training.recorded_replay import log_iteration, replay_recorded
 from lightloom.training.replica import place_replica
 from lightloom.training.training_plan import TrainingRequest
 

@@ -11,13 +11,13 @@ from lightloom.replay.workload.circuits import (
     PlaneConfiguration,
     ocs_period_ps,
 )
-from lightloom.replay.workload.collective_flows import RingCollectives
 from lightloom.replay.workload.execute import (
     IterationTimeline,
     Launch,
     replay_iteration,
 )
 from lightloom.replay.workload.flow_network import SharedLinks
+from lightloom.replay.workload.network import RingCollectives
 
 __all__ = [
     "RING_PERIOD_PS",

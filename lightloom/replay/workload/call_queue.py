@@ -156,13 +156,13 @@ class OpenCallQueue:
 
     def _serve_collectives(self, now_ps: int, jobs: list[int]) -> None:
         """Begin collectives that share no device."""
-        asked = [self._task(job) for job in jobs]
-        tasks = [task for task in asked if task is not None]
+        tasks_of_jobs = [self._task(job) for job in jobs]
+        tasks = [task for task in tasks_of_jobs if task is not None]
         if self._server is None or not tasks:
             lasts = [self._lasts(job) for job in jobs]
         else:
-            found = iter(self._server.serve(now_ps, tasks))
-            lasts = [0 if task is None else next(found) for task in asked]
+            served_ps = iter(self._server.serve(now_ps, tasks))
+            lasts = [0 if task is None else next(served_ps) for task in tasks_of_jobs]
         for job, lasts_ps in zip(jobs, lasts, strict=True):
             self._serve(now_ps, job, lasts_ps)
 
@@ -336,13 +336,13 @@ class ScheduledCalls:
         self, tasks: tuple[Task, ...], held: Held
     ) -> list[tuple[int, Schedule]]:
         """Return schedules that serve tasks at once, and how long each takes."""
-        found = []
+        offers = []
         for schedule in self.source.schedules(tasks):
-            found.append((self._replayed_ps(schedule, held), schedule))
+            offers.append((self._replayed_ps(schedule, held), schedule))
             stays = self._staying(schedule, held)
             if stays is not None:
-                found.append((self._replayed_ps(stays, held), stays))
-        return found
+                offers.append((self._replayed_ps(stays, held), stays))
+        return offers
 
     def _replayed_ps(self, schedule: Schedule, held: Held) -> int:
         planes = sorted({segment.plane for segment in schedule.segments})
@@ -350,8 +350,8 @@ class ScheduledCalls:
         key = id(schedule), tuple(state)
         if key not in self._lasts_ps:
             self._kept.append(schedule)
-            known = {plane: held[plane] for plane, _ in state}
-            run = behind(schedule, known, self.same) if known else schedule
+            held_before = {plane: held[plane] for plane, _ in state}
+            run = behind(schedule, held_before, self.same) if held_before else schedule
             self._lasts_ps[key] = completion_time_ps(run)
         return self._lasts_ps[key]
 

@@ -16,8 +16,8 @@ from lightloom.core.task import Demand
 from lightloom.core.units import PS_PER_US
 from lightloom.replay.circuit_table import circuit_table
 from lightloom.replay.timeline import Reconfiguration
-from lightloom.replay.workload.collective_flows import RingCollectives
 from lightloom.replay.workload.flow_network import FlowNetwork, flow_table
+from lightloom.replay.workload.network import RingCollectives
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import CircuitFabric
-    from lightloom.replay.workload.collective_flows import CollectiveModel
-    from lightloom.replay.workload.network import Jobs
+    from lightloom.replay.workload.network import CollectiveModel, Jobs
 
 
 Missing: TypeAlias = Literal["wait", "refuse"]

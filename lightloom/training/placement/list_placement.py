@@ -202,9 +202,9 @@ class _ListPlacement:
         # The range that is good for the children first, then the whole.
         wide = self._windows.low[op], self._windows.high[op]
         for low, high in (self._windows.with_room(op, self._room), wide):
-            found = self._within(op, ready, low, min(high, low + self._devices - 1))
-            if found is not None:
-                return found
+            position = self._within(op, ready, low, min(high, low + self._devices - 1))
+            if position is not None:
+                return position
         raise DeadEndError("an operation fits no device of its window")
 
     def _within(self, op: int, ready: int, low: int, high: int) -> int | None:
@@ -230,10 +230,10 @@ class _ListPlacement:
     def _anywhere(self, op: int, ready: int) -> int:
         """Return the best of all devices."""
         if self._left is not None or self._rule.choice == "fill":
-            found = self._within(op, ready, 0, self._devices - 1)
-            if found is None:
+            position = self._within(op, ready, 0, self._devices - 1)
+            if position is None:
                 raise DeadEndError("an operation fits no device")
-            return found
+            return position
         # The busiest of those that are free by then, else the first to be free.
         place = bisect_right(self._by_time, (ready, self._devices)) - 1
         free = self._by_time[max(place, 0)][0]

@@ -263,9 +263,9 @@ class RingWindows:
 
 def members(devices: int) -> list[int]:
     """Return the devices of a set, in order."""
-    found = []
+    devices_of_set = []
     while devices:
         lowest = devices & -devices
-        found.append(lowest.bit_length() - 1)
+        devices_of_set.append(lowest.bit_length() - 1)
         devices ^= lowest
-    return found
+    return devices_of_set

@@ -98,9 +98,9 @@ def best_witness(
     best: PlacementWitness = CriticalPath(_longest_path(graph))
     bound = check_placement_witness(graph.workload, best)
     if witness.crowds or witness.cases:
-        found = check_placement_witness(graph.workload, witness)
-        if found > bound:
-            bound, best = found, witness
+        proven_ps = check_placement_witness(graph.workload, witness)
+        if proven_ps > bound:
+            bound, best = proven_ps, witness
     return bound, best
 
 
@@ -416,15 +416,15 @@ class _Heads:
             if not lags or (len(lags) <= least and not _tight(graph, op)):
                 continue
             ranges = near(op, self._reach)
-            known = [one for one in lags if one in ranges]
-            for several in _around(ranges, known):
+            near_enough = [one for one in lags if one in ranges]
+            for several in _around(ranges, near_enough):
                 places = room(ranges, several, devices)
                 if len(several) <= places:
                     continue
                 jobs = {one: (head[one], lasts[one], lags[one]) for one in several}
-                found, kept = best_part(jobs, places)
-                if found > head[op]:
-                    head[op] = found
+                bound_ps, kept = best_part(jobs, places)
+                if bound_ps > head[op]:
+                    head[op] = bound_ps
                     self._crowd[op] = CrowdedOps(kept, op, self._reach, 0, self._part)
 
     def used(self, ops: Sequence[int]) -> Iterator[CrowdedOps]:
@@ -484,9 +484,9 @@ def _best_crowd(
     """Return the best bound of a single operation or crowd, and the crowd."""
     devices = graph.workload.devices
     best, crowd = max(sum(job) for job in jobs), None
-    found, kept = best_part(dict(enumerate(jobs)), devices)
-    if found > best:
-        best, crowd = found, CrowdedOps(kept)
+    bound_ps, kept = best_part(dict(enumerate(jobs)), devices)
+    if bound_ps > best:
+        best, crowd = bound_ps, CrowdedOps(kept)
     if not graph.limited:
         return best, crowd
     seen: dict[frozenset[int], int] = {}
@@ -497,9 +497,9 @@ def _best_crowd(
                 if seen.setdefault(frozenset(ops), devices) <= places:
                     continue
                 seen[frozenset(ops)] = places
-                found, kept = best_part({op: jobs[op] for op in ops}, places)
-                if found > best:
-                    best, crowd = found, CrowdedOps(kept, centre, reach)
+                bound_ps, kept = best_part({op: jobs[op] for op in ops}, places)
+                if bound_ps > best:
+                    best, crowd = bound_ps, CrowdedOps(kept, centre, reach)
     return best, crowd
 
 

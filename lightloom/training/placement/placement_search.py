@@ -150,13 +150,13 @@ def _starts(
     graph: WorkloadGraph, bound: int, rng: random.Random, effort_percent: int
 ) -> list[_Start]:
     """Return the best placements of the rules, best first."""
-    found: list[_Start] = []
+    starts: list[_Start] = []
     large = len(graph.order) > _LIMITS.small
     most = _LIMITS.large_lists if large else _LIMITS.lists
     used, share = 0, most * effort_percent // 100
     more = (_LIMITS.first - most) * effort_percent // 100 if large else 0
     for number, rule in enumerate(itertools.islice(_rules(large=large), _LIMITS.runs)):
-        allowed = most - used + (0 if found else more)
+        allowed = most - used + (0 if starts else more)
         limit = WorkLimit(allowed)
         listed = _listed(graph, rule, rng, limit)
         used += allowed - limit.left
@@ -166,15 +166,15 @@ def _starts(
             start = _Start(makespan, listed, f"list placement ({name})")
             if makespan <= bound:
                 return [start]
-            found.append(start)
+            starts.append(start)
         if number == 1:
-            found.extend(_algorithm_one_start(graph))
+            starts.extend(_algorithm_one_start(graph))
         if used >= share:
             break
-    if not found:
-        found = _careful(graph, rng)
-    found.extend(_depth_first_start(graph))
-    different = {tuple(start.listed.device): start for start in reversed(found)}
+    if not starts:
+        starts = _careful(graph, rng)
+    starts.extend(_depth_first_start(graph))
+    different = {tuple(start.listed.device): start for start in reversed(starts)}
     best = sorted(different.values(), key=lambda start: start.makespan_ps)
     return best[: _LIMITS.starts]
 
@@ -216,7 +216,7 @@ def _depth_first_start(graph: WorkloadGraph) -> list[_Start]:
 
 def _careful(graph: WorkloadGraph, rng: random.Random) -> list[_Start]:
     """Return placements with wider windows heeded; if none fits, any that does."""
-    found: list[_Start] = []
+    starts: list[_Start] = []
     limit = WorkLimit(_LIMITS.packing)
     for rule in (
         ListRule("ready", heeded=_LIMITS.wider),
@@ -224,15 +224,15 @@ def _careful(graph: WorkloadGraph, rng: random.Random) -> list[_Start]:
         ListRule("ready", 50, "first", heeded=None),
         ListRule("tail", band=True, heeded=None),
     ):
-        if found and rule.heeded is None:
+        if starts and rule.heeded is None:
             break
         try:
             listed = list_placement(graph, rule, rng, limit)
         except DeadEndError:
             continue
         makespan = timed(graph, listed.device, listed.order).makespan_ps
-        found.append(_Start(makespan, listed, f"list placement ({rule.urgency})"))
-    return found or _packed(graph, rng)
+        starts.append(_Start(makespan, listed, f"list placement ({rule.urgency})"))
+    return starts or _packed(graph, rng)
 
 
 def _packed(graph: WorkloadGraph, rng: random.Random) -> list[_Start]:

@@ -64,8 +64,8 @@ def algorithm_one(graph: WorkloadGraph) -> AlgorithmOneAnswer:
     except _NoRepairError:
         rng = seeded_random(0)
         chain = ListRule(band=True, heeded=None)
-        found = list_placement(graph, chain, rng, WorkLimit(_CHAIN_WORK))
-        placement = timed(graph, found.device, found.order)
+        listed = list_placement(graph, chain, rng, WorkLimit(_CHAIN_WORK))
+        placement = timed(graph, listed.device, listed.order)
         return AlgorithmOneAnswer(placement, run.repairs, chained=True)
     placement = timed(graph, device, graph.order)
     return AlgorithmOneAnswer(placement, run.repairs, chained=False)

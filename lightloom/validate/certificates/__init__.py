@@ -10,12 +10,13 @@ from lightloom.validate.certificates.check import (
     measure,
     report,
 )
-from lightloom.validate.certificates.objective import (
+from lightloom.validate.certificates.witness import (
     InapplicableError,
+    NotProvenError,
     Objective,
     Question,
+    WitnessError,
 )
-from lightloom.validate.certificates.witness import NotProvenError, WitnessError
 
 __all__ = [
     "OBJECTIVES",

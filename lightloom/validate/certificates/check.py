@@ -10,12 +10,12 @@ from lightloom.core.certificate import COMPLETION_TIME, CertificateStatus, gap
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.violation import Violation
 from lightloom.validate.certificates.completion_time import CompletionTimeQuestion
-from lightloom.validate.certificates.objective import (
+from lightloom.validate.certificates.witness import (
     InapplicableError,
+    NotProvenError,
     Objective,
     Question,
 )
-from lightloom.validate.certificates.witness import NotProvenError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,10 +141,10 @@ def _placed(
 
 def _name_fault(name: str, seen: set[str]) -> str:
     """Return what is wrong with the name of an objective, nothing if it is right."""
-    known = OBJECTIVES
-    if name not in known:
-        hint = nearest(name, known)
-        message = f"unknown objective {name!r}, known: {', '.join(known)}"
+    objectives = OBJECTIVES
+    if name not in objectives:
+        hint = nearest(name, objectives)
+        message = f"unknown objective {name!r}, known: {', '.join(objectives)}"
         return f"{message}; {hint}" if hint else message
     return f"{name} has a certificate already" if name in seen else ""
 

@@ -14,9 +14,10 @@ from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.validate.certificates.objective import InapplicableError, Objective
 from lightloom.validate.certificates.witness import (
+    InapplicableError,
     NotProvenError,
+    Objective,
     keys,
     number,
     rows,
@@ -70,8 +71,8 @@ class WavelengthsQuestion:
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
         """See `Question.prove`."""
-        told = self._told(kind, witness, Fraction(bound))
-        check_ring_witness(self.fabric, self.demand, told)
+        claimed = self._told(kind, witness, Fraction(bound))
+        check_ring_witness(self.fabric, self.demand, claimed)
 
     def _told(self, kind: str, witness: Witness, ratio: Fraction) -> RingWitness:
         if kind == "crowded-node":
@@ -143,8 +144,8 @@ def measure(
 
 def _counts(nodes: int, schedule: Schedule, demand: Demand) -> IntArray:
     """Return the circuits of each pair of a demand, a wavelength counting as one."""
-    asked = np.array(demand.src, dtype=np.int64) * nodes + np.array(demand.dst)
-    count = np.zeros(len(asked), dtype=np.int64)
+    demanded = np.array(demand.src, dtype=np.int64) * nodes + np.array(demand.dst)
+    count = np.zeros(len(demanded), dtype=np.int64)
     for segment in schedule.segments:
         circuits = segment.circuits
         pair = circuits.src * nodes + circuits.dst
@@ -152,8 +153,8 @@ def _counts(nodes: int, schedule: Schedule, demand: Demand) -> IntArray:
         if circuits.wavelengths is not None:
             width = circuits.wavelengths.lengths
         # The pairs of a sound demand are sorted.
-        place = np.minimum(np.searchsorted(asked, pair), len(asked) - 1)
-        serves = asked[place] == pair
+        place = np.minimum(np.searchsorted(demanded, pair), len(demanded) - 1)
+        serves = demanded[place] == pair
         np.add.at(count, place[serves], width[serves])
     return count
 
@@ -243,6 +244,9 @@ class PricedPairs:
 
 RingWitness: TypeAlias = CrowdedSpans | LongCircuits | CrowdedNode | PricedPairs
 _Way: TypeAlias = tuple[int, int, int]
+"""Direction, first span and number of spans."""
+_Room: TypeAlias = tuple[list[int], int]
+"""What a circuit of each pair takes at least, and how much there is."""
 
 
 def check_ring_witness(fabric: Ring, demand: Demand, witness: RingWitness) -> None:
@@ -268,77 +272,70 @@ def check_ring_witness(fabric: Ring, demand: Demand, witness: RingWitness) -> No
     cross the span that fewest cross. About one configuration of the ring.
     """
     where = "ring witness"
-    top, bottom = exact_ratio(witness.ratio, where)
+    ways = [_ways(fabric, pair) for pair in zip(demand.src, demand.dst, strict=True)]
     if isinstance(witness, CrowdedSpans):
-        room = _room_on_spans(fabric, witness, where)
+        room = _on_spans(fabric, ways, witness, where)
     elif isinstance(witness, LongCircuits):
-        room = _room_for_long(fabric, witness, where)
+        room = _for_long(fabric, ways, witness, where)
     elif isinstance(witness, PricedPairs):
-        room = _room_at_prices(fabric, demand, witness, where)
+        room = _at_prices(fabric, ways, witness, where)
     else:
-        room = _room_at_node(fabric, witness, where)
-    taken, named = 0, _named_before(fabric, witness)
-    for row, pair in enumerate(zip(demand.src, demand.dst, strict=True)):
-        ways = _ways(fabric, pair)
-        if not ways:
-            place = f"demand, row {row}"
-            raise InputError("a pair is out of reach", where=place, found=pair)
-        if isinstance(witness, PricedPairs):
-            least = witness.prices[row]
-        else:
-            least = min(_takes(fabric, witness, named, way) for way in ways)
-        taken += least * (top * demand.bytes[row] // bottom + 1)
-    if taken <= room:
+        room = _at_node(fabric, demand, witness, where)
+    if [] in ways:
+        row = ways.index([])
+        place, pair = f"demand, row {row}", (demand.src[row], demand.dst[row])
+        raise InputError("a pair is out of reach", where=place, found=pair)
+    _require_crowd(demand, room, witness.ratio, where)
+
+
+def _require_crowd(demand: Demand, room: _Room, ratio: Fraction, where: str) -> None:
+    """Raise unless circuits of more than a ratio take more than there is."""
+    top, bottom = exact_ratio(ratio, where)
+    least, most = room
+    taken = sum(
+        units * (top * size // bottom + 1)
+        for units, size in zip(least, demand.bytes, strict=True)
+    )
+    if taken <= most:
         what = f"more than the ratio takes {taken}, which fits"
-        found, allowed = str(witness.ratio), f"more than {room}"
-        raise NotProvenError(what, where=where, found=found, allowed=allowed)
+        allowed = f"more than {most}"
+        raise NotProvenError(what, where=where, found=str(ratio), allowed=allowed)
 
 
 def _ways(fabric: Ring, pair: tuple[int, int]) -> list[_Way]:
-    """Return (direction, first span, spans) of the ways of a pair within reach."""
+    """Return the ways of a pair within reach."""
     src, dst = pair
     forth, back = (dst - src) % fabric.nodes, (src - dst) % fabric.nodes
     ways = [(0, src, forth), (1, dst, back)][: fabric.directions]
     return [way for way in ways if way[2] <= fabric.reach]
 
 
-def _named_before(fabric: Ring, witness: RingWitness) -> list[list[int]]:
-    """Return how often spans before each are named, by direction, twice round."""
-    if not isinstance(witness, CrowdedSpans):
-        return []
-    times = [[0] * fabric.nodes for _ in range(fabric.directions)]
-    for direction, span in witness.spans:
-        times[direction][span] += 1
-    return [list(accumulate(each + each, initial=0)) for each in times]
-
-
-def _takes(
-    fabric: Ring,
-    witness: CrowdedSpans | LongCircuits | CrowdedNode,
-    named: list[list[int]],
-    way: _Way,
-) -> int:
-    """Return how much a circuit takes of what the witness is about."""
-    direction, first, hops = way
-    if isinstance(witness, CrowdedSpans):
-        return named[direction][first + hops] - named[direction][first]
-    if isinstance(witness, LongCircuits):
-        return int(direction in witness.directions and hops >= witness.hops)
-    ends = (first, (first + hops) % fabric.nodes)
-    src, dst = ends if direction == 0 else ends[::-1]
-    return int((src if witness.side == "row" else dst) == witness.node)
-
-
-def _room_on_spans(fabric: Ring, witness: CrowdedSpans, where: str) -> int:
+def _on_spans(
+    fabric: Ring, ways: list[list[_Way]], witness: CrowdedSpans, where: str
+) -> _Room:
+    """Return how often circuits cross named spans."""
     allowed = f"directions to {fabric.directions - 1}, spans to {fabric.nodes - 1}"
+    times = [[0] * fabric.nodes for _ in range(fabric.directions)]
     for direction, span in witness.spans:
         if not (0 <= direction < fabric.directions and 0 <= span < fabric.nodes):
             found = (direction, span)
             raise InputError("invalid span", where=where, found=found, allowed=allowed)
-    return fabric.wavelengths * len(witness.spans)
+        times[direction][span] += 1
+    before = [list(accumulate(each + each, initial=0)) for each in times]
+    crossed = [
+        min(
+            (before[way][first + hops] - before[way][first] for way, first, hops in of),
+            default=0,
+        )
+        for of in ways
+    ]
+    return crossed, fabric.wavelengths * len(witness.spans)
 
 
-def _room_for_long(fabric: Ring, witness: LongCircuits, where: str) -> int:
+def _for_long(
+    fabric: Ring, ways: list[list[_Way]], witness: LongCircuits, where: str
+) -> _Room:
+    """Return which pairs have long circuits only."""
     hops, directions = witness.hops, witness.directions
     if not 1 <= hops <= fabric.nodes:
         allowed = f"1 to {fabric.nodes}"
@@ -346,40 +343,49 @@ def _room_for_long(fabric: Ring, witness: LongCircuits, where: str) -> int:
     if sorted(set(directions)) != sorted(directions) or not all(
         0 <= direction < fabric.directions for direction in directions
     ):
-        allowed = f"different ones of 0 to {fabric.directions - 1}"
-        what = "invalid directions"
+        what, allowed = (
+            "invalid directions",
+            f"different ones of 0 to {fabric.directions - 1}",
+        )
         raise InputError(what, where=where, found=directions, allowed=allowed)
-    return len(directions) * fabric.wavelengths * (fabric.nodes // hops)
+    long = [
+        int(all(way in directions and far >= hops for way, _, far in of)) for of in ways
+    ]
+    return long, len(directions) * fabric.wavelengths * (fabric.nodes // hops)
 
 
-def _room_at_node(fabric: Ring, witness: CrowdedNode, where: str) -> int:
-    if witness.side not in ("row", "column"):
-        allowed = "row, column"
-        what = "unknown side"
-        raise InputError(what, where=where, found=witness.side, allowed=allowed)
-    if not 0 <= witness.node < fabric.nodes:
-        allowed = f"0 to {fabric.nodes - 1}"
-        raise InputError(
-            "unknown node", where=where, found=witness.node, allowed=allowed
-        )
-    return fabric.ports_per_node
-
-
-def _room_at_prices(
-    fabric: Ring, demand: Demand, witness: PricedPairs, where: str
-) -> int:
+def _at_prices(
+    fabric: Ring, ways: list[list[_Way]], witness: PricedPairs, where: str
+) -> _Room:
+    """Return the prices of circuits, and what all wavelengths can cost."""
     prices = witness.prices
-    if len(prices) != len(demand.src) or min(prices, default=0) < 0:
-        allowed = f"{len(demand.src)} prices, none negative"
-        raise InputError(
-            "invalid prices", where=where, found=len(prices), allowed=allowed
-        )
-    arcs: list[list[tuple[int, int, int]]] = [[] for _ in range(fabric.directions)]
-    pairs = zip(demand.src, demand.dst, strict=True)
-    for pair, price in zip(pairs, prices, strict=True):
-        for direction, first, hops in _ways(fabric, pair):
+    if len(prices) != len(ways) or min(prices, default=0) < 0:
+        what, allowed = "invalid prices", f"{len(ways)} prices, none negative"
+        raise InputError(what, where=where, found=len(prices), allowed=allowed)
+    arcs: list[list[_Way]] = [[] for _ in range(fabric.directions)]
+    for of, price in zip(ways, prices, strict=True):
+        for direction, first, hops in of:
             arcs[direction].append((first, hops, price))
-    return fabric.wavelengths * sum(dearest_lap(each, fabric.nodes) for each in arcs)
+    dearest = sum(dearest_lap(each, fabric.nodes) for each in arcs)
+    return list(prices), fabric.wavelengths * dearest
+
+
+def _at_node(
+    fabric: Ring | Ocs,
+    demand: Demand,
+    witness: CrowdedNode | SaturatedPort,
+    where: str,
+) -> _Room:
+    """Return which circuits begin, or end, at a node."""
+    side, node = witness.side, witness.node
+    if side not in ("row", "column"):
+        what, allowed = "unknown side", "row, column"
+        raise InputError(what, where=where, found=side, allowed=allowed)
+    if type(node) is not int or not 0 <= node < fabric.nodes:
+        what, allowed = "unknown node", f"0 to {fabric.nodes - 1}"
+        raise InputError(what, where=where, found=node, allowed=allowed)
+    ends = demand.src if side == "row" else demand.dst
+    return [int(end == node) for end in ends], fabric.ports_per_node
 
 
 @dataclass(frozen=True)
@@ -399,11 +405,9 @@ class SaturatedPort:
 def check_saturated_port(fabric: Ocs, demand: Demand, witness: SaturatedPort) -> None:
     """Refuse a witness that does not prove its ratio.
 
-    With t the ratio, a pair of b bytes that has more than t b circuits has at least
-    floor(t b) + 1. If these add up to more than the switches over all pairs of a row,
-    or of a column, some pair of the line has a ratio of t or less, whatever the
-    switches hold: a node has one circuit a switch each way. The argument is about one
-    configuration of each switch; it holds for bidirectional circuits too.
+    As on a ring (`check_ring_witness`), of the circuits of a node: it has one a switch
+    each way, whatever the switches hold. The argument is about one configuration of
+    each switch; it holds for bidirectional circuits too.
 
     Raises `InputError`: no such side or node, or a negative or floating ratio;
     `NotProvenError`: a line with room.
@@ -411,24 +415,8 @@ def check_saturated_port(fabric: Ocs, demand: Demand, witness: SaturatedPort) ->
     Integers alone; O(pairs).
     """
     where = "saturated port"
-    if witness.side not in ("row", "column"):
-        what, allowed = "unknown side", "row, column"
-        raise InputError(what, where=where, found=witness.side, allowed=allowed)
-    if type(witness.node) is not int or not 0 <= witness.node < fabric.nodes:
-        what, allowed = "unknown node", f"0 to {fabric.nodes - 1}"
-        raise InputError(what, where=where, found=witness.node, allowed=allowed)
-    top, bottom = exact_ratio(witness.ratio, where)
-    ends = demand.src if witness.side == "row" else demand.dst
-    due = sum(
-        top * size // bottom + 1
-        for end, size in zip(ends, demand.bytes, strict=True)
-        if end == witness.node
-    )
-    if due <= fabric.switches:
-        what = f"more than the ratio takes {due} circuits of the line, which fit"
-        allowed = f"more than {fabric.switches}"
-        found = str(witness.ratio)
-        raise NotProvenError(what, where=where, found=found, allowed=allowed)
+    room = _at_node(fabric, demand, witness, where)
+    _require_crowd(demand, room, witness.ratio, where)
 
 
 def exact_ratio(ratio: Fraction, where: str) -> tuple[int, int]:

@@ -10,8 +10,9 @@ import numpy as np
 from lightloom.core.columns import exact_sums
 from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.validate.certificates.objective import InapplicableError, Objective
 from lightloom.validate.certificates.witness import (
+    InapplicableError,
+    Objective,
     WitnessError,
     keys,
     node_mask,
@@ -58,9 +59,20 @@ class CongestionQuestion:
         require(bound, proven)
 
     def _by_cut(self, witness: Witness) -> int:
+        """Return what a node set proves: equal lengths of the edges that leave it.
+
+        Of those that enter it as well; the larger of both.
+        """
         keys(witness, "nodes")
-        nodes = node_mask(witness, "nodes", self.fabric.node_count)
-        return check_cut(self.fabric, self.src, self.dst, np.flatnonzero(nodes))
+        inside = node_mask(witness, "nodes", self.fabric.node_count)
+        tail, head = self.fabric.edges()
+        proven = 0
+        for side in (inside, ~inside):
+            length = (side[tail] & ~side[head]) * self.capacity
+            if length.any():
+                lengths = EdgeLengths(length, int(length.sum()))
+                proven = max(proven, self._proven(lengths))
+        return proven
 
     def _by_lengths(self, witness: Witness) -> int:
         keys(witness, "edges", "denominator")
@@ -68,15 +80,13 @@ class CongestionQuestion:
         if not isinstance(denominator, int):
             message = f"denominator {denominator} is not an integer"
             raise WitnessError(message)
-        tail, head = self.fabric.edges()
-        length = _lengths(self.fabric, rows(witness, "edges", 3), len(tail))
-        return check_edge_lengths(
-            self.fabric.node_count,
-            (tail, head, self.capacity),
-            self.src,
-            self.dst,
-            EdgeLengths(length, denominator),
-        )
+        length = _lengths(self.fabric, rows(witness, "edges", 3), len(self.capacity))
+        return self._proven(EdgeLengths(length, denominator))
+
+    def _proven(self, lengths: EdgeLengths) -> int:
+        edges = (*self.fabric.edges(), self.capacity)
+        count = self.fabric.node_count
+        return check_edge_lengths(count, edges, self.src, self.dst, lengths)
 
 
 def lengths_witness(fabric: Lightpath, lengths: EdgeLengths) -> Witness:
@@ -97,12 +107,12 @@ def _lengths(fabric: Lightpath, given: IntArray, count: int) -> IntArray:
     ids = np.full(len(given), -1, dtype=np.int64)
     inside = ((ends >= 0) & (ends < nodes)).all(axis=1)
     ids[inside] = fabric.edge_ids(given[inside, 0], given[inside, 1])
-    known = fabric.edge_ids(*fabric.edges())
+    edges = fabric.edge_ids(*fabric.edges())
     if (ids < 0).any() or len(np.unique(ids)) != len(ids):
         message = "a row of edges names no edge of the grid, or one named before"
         raise WitnessError(message)
     length = np.zeros(count, dtype=np.int64)
-    length[np.searchsorted(known, ids)] = given[:, 2]
+    length[np.searchsorted(edges, ids)] = given[:, 2]
     return length
 
 
@@ -148,45 +158,6 @@ def congestion_of(fabric: Lightpath, route: Ragged) -> tuple[int, tuple[int, int
     most = int(np.argmax(load))
     first, second = divmod(int(edges[most]), fabric.node_count)
     return int(load[most]), (first, second)
-
-
-def check_cut(
-    fabric: Lightpath,
-    src: IntArray,
-    dst: IntArray,
-    nodes: IntArray,
-    capacity: IntArray | None = None,
-) -> int:
-    """Return the congestion that no routes of the requests can beat, by a node set.
-
-    The larger of the two directions: all requests from inside `nodes` to outside
-    cross the edges that leave it, so some such edge e carries at least
-    ceil(requests / capacity) times ``capacity[e]``, with the capacities summed over
-    those edges. Exact, and recomputed from scratch.
-
-    `capacity`: shape (edges,), in the order of `Lightpath.edges`; all ones where
-    ``None``. Congestion counts multiples of it.
-
-    Raises `InputError`: a node outside the grid or named twice; requests that must
-    cross, but no capacity to cross by.
-    """
-    if len(np.unique(nodes)) != len(nodes):
-        raise InputError("a node is named twice", where="cut")
-    if len(nodes) and not (nodes.min() >= 0 and nodes.max() < fabric.node_count):
-        raise InputError("a node outside the grid", where="cut")
-    inside = np.zeros(fabric.node_count, dtype=np.bool_)
-    inside[nodes] = True
-    tail, head = fabric.edges()
-    amount = np.ones(len(tail), dtype=np.int64) if capacity is None else capacity
-    bound = 0
-    for side in (inside, ~inside):
-        requests = int((side[src] & ~side[dst]).sum())
-        crossing = int(amount[side[tail] & ~side[head]].sum())
-        if requests and not crossing:
-            raise InputError("no edge with capacity leaves the set", where="cut")
-        if requests:
-            bound = max(bound, -(-requests // crossing))
-    return bound
 
 
 MOST_UNITS = 2**52
@@ -320,13 +291,13 @@ def _total_distance(
         distance = dijkstra(graph, indices=block)
         low, high = np.searchsorted(row[order], [first, first + len(block)])
         mine = order[low:high]
-        found = distance[row[mine] - first, dst[mine]]
-        missed = mine[~np.isfinite(found)]
+        distances = distance[row[mine] - first, dst[mine]]
+        missed = mine[~np.isfinite(distances)]
         if len(missed):
             pair = f"no route from {src[missed[0]]} to {dst[missed[0]]}"
             raise InputError(pair, where=f"requests, row {missed[0]}")
-        places = np.zeros(len(found), dtype=np.int64)
-        total += exact_sums(places, found.astype(np.int64), 1)[0]
+        places = np.zeros(len(distances), dtype=np.int64)
+        total += exact_sums(places, distances.astype(np.int64), 1)[0]
     return total
 
 

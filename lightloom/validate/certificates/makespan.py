@@ -9,8 +9,14 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from lightloom.core.errors import InputError
-from lightloom.validate.certificates.objective import InapplicableError, Objective
-from lightloom.validate.certificates.witness import WitnessError, keys, require, rows
+from lightloom.validate.certificates.witness import (
+    InapplicableError,
+    Objective,
+    WitnessError,
+    keys,
+    require,
+    rows,
+)
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Number, Witness
@@ -34,9 +40,9 @@ class PlacementQuestion:
         return (_PATH, _CROWD)
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
-        """See `lightloom.validate.certificates.objective.Question.prove`."""
-        told = self._path(witness) if kind == _PATH else self._crowds(witness)
-        require(bound, check_placement_witness(self.workload, told))
+        """See `lightloom.validate.certificates.witness.Question.prove`."""
+        claimed = self._path(witness) if kind == _PATH else self._crowds(witness)
+        require(bound, check_placement_witness(self.workload, claimed))
 
     def _path(self, witness: Witness) -> CriticalPath:
         keys(witness, "operations")
@@ -50,10 +56,12 @@ class PlacementQuestion:
                 message = f"crowd {crowd} is not among 0 to {len(members) - 1}"
                 raise WitnessError(message)
             members[crowd].append(op)
-        told = rows(witness, "crowds", 4).tolist()
+        crowd_rows = rows(witness, "crowds", 4).tolist()
         crowds = tuple(
             CrowdedOps(tuple(ops), None if centre < 0 else centre, reach, case, part)
-            for ops, (case, part, centre, reach) in zip(members, told, strict=True)
+            for ops, (case, part, centre, reach) in zip(
+                members, crowd_rows, strict=True
+            )
         )
         cases = rows(witness, "cases", 6).tolist()
         return CrowdsInCases(crowds, tuple(Case(*case) for case in cases))
@@ -252,15 +260,19 @@ def _leave_nothing_out(graph: RingGraph, near: Case, far: Case) -> bool:
         places = displacements(graph, near.one, near.reach or len(graph.near))
     except NowhereError:
         return False
-    known = places.get(near.other)
-    if known is None or near.reach != far.reach:
+    range_of_other = places.get(near.other)
+    if range_of_other is None or near.reach != far.reach:
         return False
     pair, turned = (near.one, near.other), (far.other, far.one)
     if near.reach:
-        whole = near.low <= known[0] and known[1] <= far.high
+        whole = near.low <= range_of_other[0] and range_of_other[1] <= far.high
         return whole and pair == turned[::-1] and near.high + 1 == far.low
     lasts = graph.workload.duration_ps
-    return known == (0, 0) and pair == turned and min(lasts[op] for op in pair) > 0
+    return (
+        range_of_other == (0, 0)
+        and pair == turned
+        and min(lasts[op] for op in pair) > 0
+    )
 
 
 def _refuse_places(graph: RingGraph, crowd: CrowdedOps) -> None:
@@ -313,18 +325,6 @@ def _refuse_rows(workload: Workload, ops: Sequence[int]) -> None:
         if type(op) is not int or not 0 <= op < len(workload.op):
             raise InputError("unknown operation", where=where, found=op)
 
-
-__all__ = [
-    "AFTER",
-    "ALL",
-    "BEFORE",
-    "NOWHERE",
-    "Case",
-    "CriticalPath",
-    "CrowdedOps",
-    "CrowdsInCases",
-    "PlacementWitness",
-]
 
 BEFORE, AFTER, ALL, NOWHERE = range(4)
 """What a crowd of a case is for: a head, a tail, the bound, or a contradiction."""
@@ -577,17 +577,17 @@ def lags_ps(graph: RingGraph, op: int, reach: int) -> dict[int, int]:
     Returns of each ancestor within reach: the longest such path, without its two ends.
     """
     lasts = graph.workload.duration_ps
-    found: dict[int, int] = {}
+    lags: dict[int, int] = {}
     frontier = {op: 0}
     for _ in range(reach):
         following: dict[int, int] = {}
         for near, lag in frontier.items():
             before = lag + (lasts[near] if near != op else 0)
             for parent in graph.parents[near]:
-                if before > found.get(parent, -1):
-                    found[parent] = following[parent] = before
+                if before > lags.get(parent, -1):
+                    lags[parent] = following[parent] = before
         frontier = following
-    return found
+    return lags
 
 
 def crowd_ps(jobs: Sequence[Job], devices: int) -> int:

@@ -34,8 +34,9 @@ from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     requirements_of,
 )
-from lightloom.validate.certificates.objective import InapplicableError, Objective
 from lightloom.validate.certificates.witness import (
+    InapplicableError,
+    Objective,
     WitnessError,
     keys,
     node_mask,
@@ -408,7 +409,7 @@ def direct_sends(needs: CollectiveNeeds, inside: Mask) -> DirectSends:
     `inside`: whether each node is in the set, shape (nodes,).
     """
     rank_inside = inside[list(needs.collective.nodes)]
-    held_inside = _holders(needs, rank_inside)
+    held_inside = needs.holders(rank_inside)
     if not needs.reduces:
         outside = ~rank_inside[needs.origin]
         chunks = int((needs.chunks * held_inside)[outside].sum())
@@ -425,13 +426,3 @@ def direct_sends(needs: CollectiveNeeds, inside: Mask) -> DirectSends:
         int(crossings[counted].min()),
         int(circuits[counted].min()),
     )
-
-
-def _holders(needs: CollectiveNeeds, rank_inside: Mask) -> IntArray:
-    """Return how many of some ranks must hold each atom."""
-    rows = rank_inside[needs.final.rank]
-    change = np.zeros(len(needs.chunks) + 1, dtype=np.int64)
-    np.add.at(change, needs.final.lo[rows], 1)
-    np.add.at(change, needs.final.hi[rows], -1)
-    held: IntArray = np.cumsum(change)[:-1]
-    return held

@@ -63,14 +63,16 @@ def _moved(schedule: Schedule) -> IntArray:
 
 def _bytes(node_count: int, moved: IntArray, demand: Demand) -> Iterator[Violation]:
     """Yield pairs whose bytes do not leave the one end, or reach the other."""
-    asked = np.array(demand.src, dtype=np.int64) * node_count
-    asked += np.array(demand.dst, dtype=np.int64)
-    told = moved[_ORIGIN] * node_count + moved[_FINAL]
-    pairs, where = np.unique(np.concatenate([asked, told]), return_inverse=True)
+    demanded = np.array(demand.src, dtype=np.int64) * node_count
+    demanded += np.array(demand.dst, dtype=np.int64)
+    served = moved[_ORIGIN] * node_count + moved[_FINAL]
+    pairs, where = np.unique(np.concatenate([demanded, served]), return_inverse=True)
     due = [0] * len(pairs)
-    for place, wanted in zip(where[: len(asked)].tolist(), demand.bytes, strict=True):
+    for place, wanted in zip(
+        where[: len(demanded)].tolist(), demand.bytes, strict=True
+    ):
         due[place] = wanted
-    place = where[len(asked) :]
+    place = where[len(demanded) :]
     # What leaves, or arrives, on the other end's circuit is counted there.
     arrives, leaves = (
         exact_sums(place[own], moved[_BYTES, own], len(pairs))

@@ -75,7 +75,7 @@ def _segments(fabric: CircuitFabric, schedule: Schedule) -> Iterator[Violation]:
 
 
 def _references(fabric: CircuitFabric, schedule: Schedule) -> Iterator[Violation]:
-    known = {(segment.plane, segment.index) for segment in schedule.segments}
+    segments = {(segment.plane, segment.index) for segment in schedule.segments}
     left: dict[int, int] = {}  # plane -> last segment of the steps before this one
     latest: dict[int, int] = {}
     step = None
@@ -87,7 +87,7 @@ def _references(fabric: CircuitFabric, schedule: Schedule) -> Iterator[Violation
             message = f"plane {plane}, allowed 0 to {fabric.plane_count - 1}"
             yield Violation("plane-range", step, f"step {step}", message)
             continue
-        if segment is None or (plane, segment) not in known:
+        if segment is None or (plane, segment) not in segments:
             yield _no_segment(part)
             continue
         if plane in left and segment < left[plane]:

@@ -1,4 +1,4 @@
-"""Transfers, each by itself: ends, kind, chunk range, bytes."""
+"""Transfers: each by itself, and on a circuit that is truly there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.columns import exact_sums
+from lightloom.core.columns import distinct, exact_sums
 from lightloom.core.schedule import FluidTransfers, Op, Transfers, transfer_columns
 from lightloom.core.task import Collective
 from lightloom.core.violation import Violation
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule, StepPart
     from lightloom.core.task import Task
+
 
 MOST_TOTAL_BYTES = 2**63 - 1
 """Most bytes of all transfers of a schedule together."""
@@ -66,14 +68,17 @@ def check_total(schedule: Schedule) -> Iterator[Violation]:
     """Yield more bytes than all transfers together may move: rule ``bytes-range``."""
     total = 0
     for part in schedule.parts:
-        moved, each = part.transfers, 1
+        moved, unit_bytes = part.transfers, 1
         if isinstance(moved, FluidTransfers):
             size = moved.bytes
         else:
             assert isinstance(schedule.task, Collective)
-            size, each = moved.chunk_hi - moved.chunk_lo, schedule.task.chunk_bytes
+            size, unit_bytes = (
+                moved.chunk_hi - moved.chunk_lo,
+                schedule.task.chunk_bytes,
+            )
         place = np.zeros(len(size), dtype=np.int64)
-        total += exact_sums(place, size, 1)[0] * each
+        total += exact_sums(place, size, 1)[0] * unit_bytes
     if total > MOST_TOTAL_BYTES:
         message = f"all transfers together move {total} bytes, allowed to 2**63 - 1"
         excess = total - MOST_TOTAL_BYTES
@@ -146,3 +151,41 @@ def _violation(rule: str, part: StepPart, row: int, message: str) -> Violation:
     src, dst = part.transfers.src[row], part.transfers.dst[row]
     where = f"row {row}, transfer {src} -> {dst}"
     return Violation(rule, part.index, where, message)
+
+
+def check_held(node_count: int, schedule: Schedule) -> Iterator[Violation]:
+    """Yield transfers between nodes that their segment does not connect.
+
+    Rule ``circuit-held``. Steps that name no segment there is, and transfers that
+    leave the fabric, are other rules' business. A circuit that is malformed still
+    counts as there, under its declared source and destination.
+    """
+    held: dict[tuple[int | None, int | None], IntArray] = {}
+    for segment in schedule.segments:
+        circuits = segment.circuits
+        if len(circuits.src) == len(circuits.dst):
+            pairs = distinct(circuits.src * node_count + circuits.dst)
+            held.setdefault((segment.plane, segment.index), pairs)
+    for part in schedule.parts:
+        there = held.get((part.plane, part.segment))
+        if there is None or unreadable(part):
+            continue
+        src, dst = part.transfers.src, part.transfers.dst
+        inside = (src >= 0) & (src < node_count) & (dst >= 0) & (dst < node_count)
+        lost = inside & (src != dst) & ~_among(src * node_count + dst, there)
+        for row in np.flatnonzero(lost).tolist():
+            where = f"circuit {src[row]} -> {dst[row]}"
+            message = (
+                f"row {row} moves data on a circuit that segment {part.segment} of"
+                f" plane {part.plane} does not hold"
+            )
+            yield Violation("circuit-held", part.index, where, message)
+
+
+def _among(pairs: IntArray, held: IntArray) -> npt.NDArray[np.bool_]:
+    """Return which pairs are among those held, sorted and distinct."""
+    if not len(held):
+        return np.zeros(len(pairs), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(held, pairs), len(held) - 1)
+    held_there: npt.NDArray[np.bool_] = held[place] == pairs
+    return held_there

@@ -69,12 +69,12 @@ class Items:
     def __init__(self, collective: Collective, chunks: IntArray | None) -> None:
         self._nodes = np.array(collective.nodes, dtype=np.int64)
         self._collective = collective
-        each = collective.chunk_count
+        chunks_each = collective.chunk_count
         if chunks is None:
-            chunks = np.arange(each * collective.rank_count, dtype=np.int64)
+            chunks = np.arange(chunks_each * collective.rank_count, dtype=np.int64)
         self.chunks = chunks
-        self._all = len(chunks) == each * collective.rank_count
-        self._holder = self._nodes.astype(np.int32)[chunks // each]
+        self._all = len(chunks) == chunks_each * collective.rank_count
+        self._holder = self._nodes.astype(np.int32)[chunks // chunks_each]
         self._moved = np.full(len(chunks), -1, dtype=np.int32)
         self._arriving: list[tuple[IntArray, IntArray]] = []
         self._step = -1
@@ -115,8 +115,8 @@ class Items:
         Rule ``post-condition-missing``.
         """
         self._arrive()
-        each, ranks = self._collective.chunk_count, self._collective.rank_count
-        wanted = self._nodes[self.chunks % each // (each // ranks)]
+        chunks_each, ranks = self._collective.chunk_count, self._collective.rank_count
+        wanted = self._nodes[self.chunks % chunks_each // (chunks_each // ranks)]
         for item in np.flatnonzero(self._holder != wanted).tolist():
             message = (
                 f"chunk {self.chunks[item]} is at node {self._holder[item]}, and for"

@@ -1,4 +1,4 @@
-"""Data: executes a schedule on contribution counts, exactly."""
+"""Data: executes a schedule on contribution counts, exactly, to what must be there."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from lightloom.core.columns import distinct
 from lightloom.core.schedule import Op
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import op_of
-from lightloom.validate.data import all_to_all, postcondition
-from lightloom.validate.data.atom_ranges import Excerpt
-from lightloom.validate.data.moves import Moves, Ranges, expand, moves_of
-from lightloom.validate.data.stored_values import DenseCells, SparseCells
-from lightloom.validate.data.values import NOTHING, Values
+from lightloom.validate.data import all_to_all
+from lightloom.validate.data.moves import Excerpt, Moves, Ranges, expand, moves_of
+from lightloom.validate.data.values import NOTHING, DenseCells, SparseCells, Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import Schedule
     from lightloom.core.task import Collective
+
 
 MOST_CELLS = 2**24
 """Most (rank, atom) cells that are tracked at a time."""
@@ -50,7 +49,7 @@ def check(
     fate.
 
     Rules ``source-holds-data``, ``reduce-into-nothing`` and ``write-conflict``, and
-    the rules of `lightloom.validate.data.postcondition` on what comes out. Transfers
+    the rules of `lightloom.validate.data.contributions` on what comes out. Transfers
     must be sound, each by itself.
 
     Every step reads the state at its release and writes at its end. Missing data are
@@ -102,7 +101,7 @@ def check(
             todo.append((block.excerpt, _cut(lo, hi, pieces)))
             continue
         flow.merge(block.faults)
-        verdicts += postcondition.check(
+        verdicts += check_postcondition(
             block.cells,
             block.values,
             collective,
@@ -230,13 +229,13 @@ class _Block:
         """Return (ranks, atoms) that hold something at some time, or must."""
         within, atom = expand(lo, hi)
         written = self.moves.dst[self.excerpt.numbers(0, len(lo))]
-        found = [(written[within], atom)]
+        places = [(written[within], atom)]
         for ranges in (self.moves.initial, self.moves.final):
             rows = self._inside(ranges)
             lo = np.maximum(ranges.lo[rows], self.lo) - self.lo
             within, atom = expand(lo, np.minimum(ranges.hi[rows], self.hi) - self.lo)
-            found.append((ranges.rank[rows][within], atom))
-        return found
+            places.append((ranges.rank[rows][within], atom))
+        return places
 
     def _start(self, initial: Ranges) -> None:
         for row in self._inside(initial).tolist():
@@ -264,9 +263,9 @@ class _Block:
             move, atom = move[kept], atom[kept]
             cell, value = cell[order][kept], value[order][kept]
         reduce = moves.op[move] == Op.REDUCE
-        targets, found = cell[reduce], cells.ids[cell[reduce]].astype(np.int64)
-        if (found == NOTHING).any():
-            empty = found == NOTHING
+        targets, before = cell[reduce], cells.ids[cell[reduce]].astype(np.int64)
+        if (before == NOTHING).any():
+            empty = before == NOTHING
             self._report(self.faults.nothing, move[reduce][empty], atom[reduce][empty])
         cells.ids[cell[~reduce]] = value[~reduce]
         self._reduce(targets, value[reduce])
@@ -289,8 +288,8 @@ class _Block:
             ids[cell] = self.values.add_columns(ids[cell].astype(np.int64), value)
             return
         heads = np.flatnonzero(first)
-        found = ids[cell[heads]].astype(np.int64)
-        value = np.insert(value, heads, found)
+        before = ids[cell[heads]].astype(np.int64)
+        value = np.insert(value, heads, before)
         ids[cell[heads]] = self.values.sums(value, heads + np.arange(len(heads)))
 
     def _report(self, rows: Rows, move: IntArray, atom: IntArray) -> None:
@@ -300,3 +299,114 @@ class _Block:
         for row, at, count in zip(move.tolist(), chunk, size, strict=True):
             first, total = rows.get(row, (at, 0))
             rows[row] = (min(first, at), total + count)
+
+
+_SHOWN = 4
+
+
+def check_postcondition(
+    state: npt.NDArray[np.int32] | DenseCells | SparseCells,
+    values: Values,
+    collective: Collective,
+    moves: Moves,
+    *,
+    reduces: bool,
+    atom_lo: int,
+    atom_hi: int,
+) -> Iterator[Violation]:
+    """Yield what a block of atoms lacks, or has too much of, in the end.
+
+    Rules ``post-condition-missing``, ``post-condition-double``,
+    ``post-condition-wrong``; one violation a node, rule and run of chunks that
+    share their fault.
+
+    `state`: value ids by rank and atom, the latter from 0 to ``atom_hi - atom_lo``.
+    """
+    final = moves.final
+    rows = np.flatnonzero((final.lo < atom_hi) & (final.hi > atom_lo))
+    within, atom = expand(
+        np.maximum(final.lo[rows], atom_lo) - atom_lo,
+        np.minimum(final.hi[rows], atom_hi) - atom_lo,
+    )
+    rank = final.rank[rows][within]
+    wanted = _wanted(
+        values, collective, moves, reduces=reduces, atom_lo=atom_lo, atom_hi=atom_hi
+    )
+    held, due = state[rank, atom].astype(np.int64), wanted[atom]
+    off = np.flatnonzero(held != due)
+    if not len(off):
+        return
+    rank, atom, pair = rank[off], atom[off], held[off] << 32 | due[off]
+    joined = (rank[1:] == rank[:-1]) & (atom[1:] == atom[:-1] + 1)
+    joined &= pair[1:] == pair[:-1]
+    starts = np.flatnonzero(np.concatenate([[True], ~joined]))
+    ends = np.append(starts[1:], len(off)) - 1
+    for a, b in zip(starts.tolist(), ends.tolist(), strict=True):
+        node = collective.nodes[rank[a]]
+        lo = int(moves.chunk_of_atom[atom[a] + atom_lo])
+        hi = int(moves.chunk_of_atom[atom[b] + atom_lo + 1])
+        chunks = f"chunk {lo}" if hi - lo == 1 else f"chunks {lo}:{hi}"
+        has, must = int(held[off[a]]), int(due[off[a]])
+        for rule, text in _faults(values, has, must, collective.nodes):
+            where = f"{chunks} of node {node}"
+            yield Violation(rule, None, where, f"node {node} {text} in {chunks}")
+
+
+def _wanted(
+    values: Values,
+    collective: Collective,
+    moves: Moves,
+    *,
+    reduces: bool,
+    atom_lo: int,
+    atom_hi: int,
+) -> IntArray:
+    """Return the value id that each atom of the block must end with."""
+    width = atom_hi - atom_lo
+    if reduces:
+        everyone = values.intern((1 << collective.rank_count) - 1)
+        return np.full(width, everyone, dtype=np.int64)
+    wanted = np.zeros(width, dtype=np.int64)
+    initial = moves.initial
+    rows = np.flatnonzero((initial.lo < atom_hi) & (initial.hi > atom_lo))
+    for row in rows.tolist():
+        lo = max(int(initial.lo[row]) - atom_lo, 0)
+        hi = min(int(initial.hi[row]) - atom_lo, width)
+        wanted[lo:hi] = values.intern(1 << int(initial.rank[row]))
+    return wanted
+
+
+def _faults(
+    values: Values, has: int, must: int, nodes: tuple[int, ...]
+) -> Iterator[tuple[str, str]]:
+    once, twice = values.masks(has)
+    due, _ = values.masks(must)
+    if not once:
+        yield "post-condition-missing", "has nothing"
+        return
+    if due & ~once:
+        yield (
+            "post-condition-missing",
+            f"lacks the contribution of node {_named(due & ~once, nodes)}",
+        )
+    if twice & due:
+        yield (
+            "post-condition-double",
+            f"has more than once the contribution of node {_named(twice & due, nodes)}",
+        )
+    if once & ~due:
+        yield (
+            "post-condition-wrong",
+            f"has a foreign contribution of node {_named(once & ~due, nodes)}",
+        )
+
+
+def _named(mask: int, nodes: tuple[int, ...]) -> str:
+    """Return the first few nodes of a mask of ranks in words."""
+    ranks: list[int] = []
+    rest = mask
+    while rest and len(ranks) < _SHOWN:
+        ranks.append((rest & -rest).bit_length() - 1)
+        rest &= rest - 1
+    more = f" and {rest.bit_count()} more" if rest else ""
+    return ", ".join(str(nodes[rank]) for rank in ranks) + more

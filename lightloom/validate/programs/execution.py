@@ -124,10 +124,10 @@ def flatten(program: ChunkProgram) -> Flat:
             into = (block.receive_peer, rank.id, block.channel)
             gives = (Token(f"a message from gpu {rank.id}", out),)
             takes = (Token(f"a message from gpu {block.receive_peer}", into),)
-            made = []
+            actions = []
             for step in block.steps:
                 waits = step.waits_for
-                made.append(
+                actions.append(
                     Action(
                         step.kind,
                         step.count,
@@ -139,7 +139,7 @@ def flatten(program: ChunkProgram) -> Flat:
                         message=True,
                     )
                 )
-            flat.add_block(rank.id, made)
+            flat.add_block(rank.id, actions)
     return flat
 
 
@@ -262,7 +262,7 @@ class _Pool:
 
     def senders(self) -> list[tuple[int, ...]]:
         """Return the steps that certainly gave before each step took."""
-        found: list[tuple[int, ...]] = [()] * len(self._flat.actions)
+        givers_of: list[tuple[int, ...]] = [()] * len(self._flat.actions)
         for token, takers in self._taken.items():
             givers, before = self._given[token], self._flat.there.get(token, 0)
             one_block = len({self._flat.block[giver] for giver in givers}) == 1
@@ -270,10 +270,10 @@ class _Pool:
                 if turn < 1:
                     continue
                 if one_block:
-                    found[taker] += (givers[turn - 1],)
+                    givers_of[taker] += (givers[turn - 1],)
                 elif turn == len(givers):
-                    found[taker] += tuple(givers)
-        return found
+                    givers_of[taker] += tuple(givers)
+        return givers_of
 
     def unread(self) -> list[int]:
         """Return the steps that gave what nobody took, the last of each kind."""

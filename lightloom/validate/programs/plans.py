@@ -17,8 +17,12 @@ from typing import TYPE_CHECKING
 from lightloom.core.violation import Violation
 from lightloom.formats.msccl_runtimes import MSCCLPP
 from lightloom.validate.programs.execution import Action, Flat, Token
-from lightloom.validate.programs.form import check_sizes, place_of
-from lightloom.validate.programs.layout import OPERATIONS, BufferLayout
+from lightloom.validate.programs.form import (
+    OPERATIONS,
+    BufferLayout,
+    check_sizes,
+    place_of,
+)
 from lightloom.validate.programs.values import RangeMap
 
 if TYPE_CHECKING:
@@ -164,14 +168,14 @@ def _check_takers(gpu: PlanGpu) -> Iterator[Violation]:
 def _check_barriers(gpu: PlanGpu) -> Iterator[Violation]:
     """Yield barriers for which more or fewer thread blocks wait than come."""
     come: dict[int, set[int]] = defaultdict(set)
-    asked: dict[int, set[int]] = defaultdict(set)
+    awaited: dict[int, set[int]] = defaultdict(set)
     for place, block in enumerate(gpu.threadblocks):
         for op in block.ops:
             if op.name == "barrier":
                 come[op.barrier_id].add(place)
-                asked[op.barrier_id].add(op.num_threadblocks)
+                awaited[op.barrier_id].add(op.num_threadblocks)
     for number, blocks in sorted(come.items()):
-        for count in sorted(asked[number] - {len(blocks)}):
+        for count in sorted(awaited[number] - {len(blocks)}):
             message = (
                 f"barrier {number} is for {count} thread blocks, {len(blocks)} come"
             )
@@ -261,13 +265,13 @@ def _check_buffer(
     where = place_of(gpu.id, block.id, number)
     owner, letter = gpu, buffer.type
     if buffer.buffer_id is not None:
-        known = block.remote_buffer_ids(kind)
+        remote_ids = block.remote_buffer_ids(kind)
         ids = [buffer.buffer_id]
-        wrong = list(_references(where, number, "remote buffer", ids, len(known)))
+        wrong = list(_references(where, number, "remote buffer", ids, len(remote_ids)))
         yield from wrong
-        if wrong or known[buffer.buffer_id] >= len(gpu.remote_buffers):
+        if wrong or remote_ids[buffer.buffer_id] >= len(gpu.remote_buffers):
             return
-        remote = gpu.remote_buffers[known[buffer.buffer_id]]
+        remote = gpu.remote_buffers[remote_ids[buffer.buffer_id]]
         if remote.rank >= len(plan.gpus):
             return
         owner, letter = plan.gpus[remote.rank], remote.type
@@ -503,10 +507,10 @@ class _GpuActions:
         )
         if op.channel_type == PROXIED:
             return self._proxied(block, op, channels, moves, signals)
-        made = [replace(move, kind=op.name, fence=False) for move in moves]
+        actions = [replace(move, kind=op.name, fence=False) for move in moves]
         if signals:
-            made.append(Action(op.name, gives=signals, fence=False, relaxed=relaxed))
-        return made
+            actions.append(Action(op.name, gives=signals, fence=False, relaxed=relaxed))
+        return actions
 
     def _channels(self, block: PlanThreadBlock, op: PlanOperation) -> list[int]:
         """Return the GPU's channels that an operation names."""
@@ -569,8 +573,8 @@ class _GpuActions:
         first = buffer.index * self._finer + part * self._count(op, buffer)
         rank, name = self._gpu.id, str(buffer.type)
         if buffer.buffer_id is not None:
-            known = block.remote_buffer_ids(op.channel_type)[buffer.buffer_id]
-            remote = self._gpu.remote_buffers[known]
+            remote_id = block.remote_buffer_ids(op.channel_type)[buffer.buffer_id]
+            remote = self._gpu.remote_buffers[remote_id]
             rank, name = remote.rank, remote.type
         return rank, "p" if packed and name == "s" else name, first
 
@@ -585,7 +589,7 @@ class _GpuActions:
         """Return what a thread block does of an operation that a proxy runs."""
         peers = self._gpu.peers(PROXIED)
         mine = channels or block.channel_ids(PROXIED)
-        asked, done = [], []
+        requests, done = [], []
         todo: list[tuple[int, Action]] = []
         for move in moves:
             others = {owner for owner, *_ in (*move.reads, *move.writes)}
@@ -598,8 +602,10 @@ class _GpuActions:
         for channel, action in todo:
             proxy = self._proxies[channel]
             key = (self._gpu.id, channel, len(proxy.actions))
-            asked.append(Token(f"a request for the proxy of gpu {self._gpu.id}", key))
-            proxy.add(replace(action, takes=(asked[-1],)), *self._at)
+            requests.append(
+                Token(f"a request for the proxy of gpu {self._gpu.id}", key)
+            )
+            proxy.add(replace(action, takes=(requests[-1],)), *self._at)
         for channel in channels if op.name in _FLUSHES else ():
             proxy = self._proxies[channel]
             if proxy.actions:
@@ -607,8 +613,10 @@ class _GpuActions:
                 done.append(Token(f"the proxy of gpu {self._gpu.id}", key))
                 last = proxy.actions[-1]
                 proxy.actions[-1] = replace(last, gives=(*last.gives, done[-1]))
-        made = [Action(op.name, gives=tuple(asked), fence=False)] if asked else []
-        return made + (
+        actions = (
+            [Action(op.name, gives=tuple(requests), fence=False)] if requests else []
+        )
+        return actions + (
             [Action(op.name, takes=tuple(done), fence=False)] if done else []
         )
 
@@ -618,7 +626,7 @@ def _join_packets(flat: Flat) -> list[Violation]:
 
     A proxy that copies packets waits for nobody: whether they are there is a race.
     """
-    writers, found = _writers_of_packets(flat)
+    writers, violations = _writers_of_packets(flat)
     for step, action in enumerate(flat.actions):
         if action.kind == COPIES_PACKETS:
             continue
@@ -634,7 +642,7 @@ def _join_packets(flat: Flat) -> list[Violation]:
             flat.actions[step] = replace(
                 action, waits_for=tuple(sorted(waits)), takes=takes
             )
-    return found
+    return violations
 
 
 def _writers_of_packets(
@@ -642,12 +650,12 @@ def _writers_of_packets(
 ) -> tuple[dict[int, RangeMap[tuple[int, ...]]], list[Violation]]:
     """Return the steps that write the packets of each GPU, and where several do."""
     writers: dict[int, RangeMap[tuple[int, ...]]] = defaultdict(lambda: RangeMap(()))
-    found = []
+    violations = []
     for step, action in enumerate(flat.actions):
         for rank, _, first in (spot for spot in action.writes if spot[1] == "p"):
-            known = writers[rank]
-            for low, high, before in known.within(first, first + action.count):
-                known.assign(low, high, (*before, step))
+            written = writers[rank]
+            for low, high, before in written.within(first, first + action.count):
+                written.assign(low, high, (*before, step))
                 if before:
                     message = (
                         f"the packets s[{low}] of gpu {rank} are also written by"
@@ -655,5 +663,5 @@ def _writers_of_packets(
                     )
                     where = flat.where(step)
                     number = flat.numbers[step]
-                    found.append(Violation("program-race", number, where, message))
-    return writers, found
+                    violations.append(Violation("program-race", number, where, message))
+    return writers, violations

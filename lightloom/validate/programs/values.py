@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.validate.programs.execution import Flat, ProgramRun, Spot
-    from lightloom.validate.programs.layout import BufferLayout
+    from lightloom.validate.programs.form import BufferLayout
 
 
 _MOST_SHOWN = 3
@@ -47,15 +47,15 @@ def check_values(
     for rank in range(layout.ranks):
         wrong = []
         for first, end, chunk, ranks in layout.results(rank):
-            asked = _Value(chunk - first, ranks)
+            due = _Value(chunk - first, ranks)
             for low, high, held in memory.at((rank, "o", first), end - first):
                 held_there = held._replace(shift=held.shift - first)
-                if held_there != asked:
-                    wrong.append((first + low, high - low, held_there, asked))
+                if held_there != due:
+                    wrong.append((first + low, high - low, held_there, due))
         count = sum(chunks for _, chunks, *_ in wrong)
-        for chunk, _, held, asked in wrong[:_MOST_SHOWN]:
+        for chunk, _, held, due in wrong[:_MOST_SHOWN]:
             message = _difference(
-                (chunk + held.shift, held.ranks), (chunk + asked.shift, asked.ranks)
+                (chunk + held.shift, held.ranks), (chunk + due.shift, due.ranks)
             )
             where = f"{place_of(rank)} o[{chunk}]"
             more = f" ({count} chunks of this GPU)" if count > 1 else ""

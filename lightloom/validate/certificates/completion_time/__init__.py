@@ -13,8 +13,7 @@ from lightloom.core.catalogue import Catalogue
 from lightloom.core.certificate import COMPLETION_TIME
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.former_kinds import FORMER_KINDS
-from lightloom.validate.certificates.objective import Objective
-from lightloom.validate.certificates.witness import WitnessError, require
+from lightloom.validate.certificates.witness import Objective, WitnessError, require
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Number, Witness
@@ -54,7 +53,7 @@ class CompletionTimeQuestion:
         return tuple(sorted({*BOUND_KINDS, *FORMER_KINDS}))
 
     def prove(self, kind: str, witness: Witness, bound: Number) -> None:
-        """See `lightloom.validate.certificates.objective.Question.prove`."""
+        """See `lightloom.validate.certificates.witness.Question.prove`."""
         require(bound, proven_ps(kind, self.fabric, self.task, witness))
 
 
@@ -66,12 +65,12 @@ def proven_ps(kind: str, fabric: AnyFabric, task: Task, witness: Witness) -> int
     if kind in FORMER_KINDS:
         former = FORMER_KINDS[kind]
         kind, witness = former.now, former.witness(fabric, task, witness)
-    known = BOUND_KINDS[kind]
-    if not known.concerns(task):
+    bound_kind = BOUND_KINDS[kind]
+    if not bound_kind.concerns(task):
         message = f"the kind {kind} takes a byte to take one circuit: the demand"
         message += " allows relays"
         raise WitnessError(message)
-    return known.prove(fabric, task, witness)
+    return bound_kind.prove(fabric, task, witness)
 
 
 def measure(

@@ -101,8 +101,10 @@ if TYPE_CHECKING:
 
 
 _MOST_CONFIGURATIONS = 2**20
+"""More than any demand needs: a check takes as long as there are configurations."""
 _ROW = 5
 _COVER_HEAD = 3
+"""Integers of a row of weights, and in front of the walk of a cover."""
 
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
@@ -139,19 +141,19 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
     needs_ps = {key: _needs_ps(task, line, rate) for key, line in lines.items()}
     rooms = {key: line.room for key, line in lines.items()}
     fullest = max(-(-sum(needs_ps[key]) // room) for key, room in rooms.items())
-    found = [fixed_ps(fabric, last, last) + fullest]
+    times_ps = [fixed_ps(fabric, last, last) + fullest]
     longer_ps = _covered_ps(divided, witness) if "covers" in witness else {}
     for count in range(least, last):
         data_ps = _data_ps(needs_ps, rooms, count, weights[count], unit)
         data_ps = max(data_ps, longer_ps.get(count, 0))
-        found.append(fixed_ps(fabric, count, count) + data_ps)
-    return min(found)
+        times_ps.append(fixed_ps(fabric, count, count) + data_ps)
+    return min(times_ps)
 
 
 def _cuts(fabric: Lightpath, witness: Witness) -> list[IntArray]:
     """Return the nodes of each cut of a witness."""
     flat = rows(witness, "cuts", 0).tolist() if "cuts" in witness else []
-    found, place = [], 0
+    cuts, place = [], 0
     while place < len(flat):
         size = flat[place]
         nodes = flat[place + 1 : place + 1 + size]
@@ -161,9 +163,9 @@ def _cuts(fabric: Lightpath, witness: Witness) -> list[IntArray]:
         if not 0 <= min(nodes) <= max(nodes) < fabric.node_count:
             message = f"a cut has nodes beyond 0 to {fabric.node_count - 1}"
             raise WitnessError(message)
-        found.append(np.array(nodes, dtype=np.int64))
+        cuts.append(np.array(nodes, dtype=np.int64))
         place += 1 + size
-    return found
+    return cuts
 
 
 def divided_lines(
@@ -209,7 +211,7 @@ def _covered_ps(divided: DividedLines, witness: Witness) -> dict[int, int]:
         message = "a pair takes too long for boxes of durations"
         raise WitnessError(message)
     flat = rows(witness, "covers", 0).tolist()
-    found: dict[int, int] = {}
+    longer_ps: dict[int, int] = {}
     place = 0
     while place < len(flat):
         head = flat[place : place + _COVER_HEAD]
@@ -224,8 +226,8 @@ def _covered_ps(divided: DividedLines, witness: Witness) -> dict[int, int]:
             message = f"the cover of {count} configurations: {fault}"
             raise WitnessError(message)
         # Durations are whole picoseconds.
-        found[count] = max(total_ps + 1, found.get(count, 0))
-    return found
+        longer_ps[count] = max(total_ps + 1, longer_ps.get(count, 0))
+    return longer_ps
 
 
 def _data_ps(
@@ -278,8 +280,11 @@ MOST_NUMBER = 2**40
 """Longest time of a pair on one wavelength, in picoseconds, that boxes are cut for."""
 
 _MOST_COVERED = 64
+"""Configurations of a cover: a box has a side for each."""
 _MOST_PRICE = 2**40
+"""Prices below it times units still add up in 64 bits, or are refused."""
 _MOST_CORNERS = 2**6
+"""Corners of a box that are looked at one by one."""
 _HALVED, _SPLIT, _WEIGHED = -1, -2, -3
 
 LineKey: TypeAlias = tuple[int, int]
@@ -317,8 +322,10 @@ class DividedLines:
     @cached_property
     def need_ps(self) -> IntArray:
         """What each pair takes on one unit, rounded up; below `MOST_NUMBER`."""
-        bits = [each * BITS_PER_BYTE * PS_PER_S for each in self.size_bytes.tolist()]
-        return np.array([-(-each // self.bits_per_s) for each in bits], dtype=np.int64)
+        needs = (
+            transmission_ps(each, self.bits_per_s) for each in self.size_bytes.tolist()
+        )
+        return np.fromiter(needs, dtype=np.int64, count=len(self.size_bytes))
 
     @property
     def cuttable(self) -> bool:
@@ -426,15 +433,15 @@ class DividedLines:
         ranges: Ranges,
     ) -> IntArray:
         """Return the least cost of units that are enough at some corner."""
-        found = np.full(len(pairs), NEVER)
+        cheapest = np.full(len(pairs), NEVER)
         for times in box.corners(total_ps):
             worth = [
                 [number * time_ps for number in range(low, high + 1)]
                 for time_ps, (low, high) in zip(times, ranges, strict=True)
             ]
             costs = least_cost(self.need_ps[pairs], worth, ranges, paid.tolist())
-            found = np.minimum(found, costs)
-        return found
+            cheapest = np.minimum(cheapest, costs)
+        return cheapest
 
     def fault(self, total_ps: int, count: int, walk: Sequence[int]) -> str | None:
         """Return why a walk does not prove that data move longer, ``None`` if it does.
@@ -453,9 +460,11 @@ class DividedLines:
             if head == _WEIGHED:
                 size = min(next(rest, -1), len(self.size_bytes))
                 flat = [next(rest, -1) for _ in range(2 * size)]
-                known = all(0 <= pair < len(self.size_bytes) for pair in flat[::2])
+                pairs_exist = all(
+                    0 <= pair < len(self.size_bytes) for pair in flat[::2]
+                )
                 weights = list(zip(flat[::2], flat[1::2], strict=True))
-                if not known or min(flat[1::2], default=-1) < 0:
+                if not pairs_exist or min(flat[1::2], default=-1) < 0:
                     return f"{size} pairs do not follow with weights"
                 if not self.outweighed(box, total_ps, weights):
                     return f"units of {weights} are enough within a box"
@@ -500,12 +509,14 @@ class DividedLines:
             return f"there are no {head} lines"
         prices: list[tuple[LineKey, tuple[int, ...]]] = []
         for _ in range(head):
-            line, direction, *each = (next(rest, -1) for _ in range(len(box.sides) + 3))
-            if min(each) < 0 or max(each) >= _MOST_PRICE:
+            line, direction, *line_prices = (
+                next(rest, -1) for _ in range(len(box.sides) + 3)
+            )
+            if min(line_prices) < 0 or max(line_prices) >= _MOST_PRICE:
                 return f"a price is not among 0 to {_MOST_PRICE - 1}, or the walk ends"
             if (line, direction) not in self.lines:
                 return f"{line} has no pairs in direction {direction}"
-            prices.append(((line, direction), tuple(each)))
+            prices.append(((line, direction), tuple(line_prices)))
         try:
             proven = self.refuted(box, total_ps, tuple(prices))
         except OverflowError as fault:
@@ -576,11 +587,11 @@ class DurationBox:
         """
         low, high = now[place]
         held = dict(self.units)
-        found = []
+        boxes = []
         for side in ((low, most), (most + 1, high)):
             held[pair] = (*now[:place], side, *now[place + 1 :])
-            found.append(DurationBox(self.sides, tuple(sorted(held.items()))))
-        return found[0], found[1]
+            boxes.append(DurationBox(self.sides, tuple(sorted(held.items()))))
+        return boxes[0], boxes[1]
 
 
 def first_box(total_ps: int, count: int) -> DurationBox:

@@ -27,6 +27,7 @@ from lightloom.validate.certificates.witness import (
     keys,
     node_mask,
     number,
+    numbers,
     rows,
 )
 
@@ -124,10 +125,7 @@ def _link_lengths(fabric: AnyFabric, task: Task, witness: Witness) -> Witness:
     if not isinstance(fabric, PacketFabric) or not isinstance(task, Collective):
         message = "the kind link-lengths is about collectives on packet fabrics"
         raise WitnessError(message)
-    links, lengths = rows(witness, "links", 0), rows(witness, "lengths", 0)
-    if len(links) and links.min() < 0:
-        message = "links names a link below 0"
-        raise WitnessError(message)
+    links, lengths = numbers(witness, "links", 0, 2**62), rows(witness, "lengths", 0)
     named = (2 * fabric.node_count + links).tolist()
     return {"resources": named, "prices": lengths.tolist()}
 

@@ -63,19 +63,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.parallel_planes import (
     changing_ps,
 )
 from lightloom.validate.certificates.completion_time.step_costs import (
+    buffer_ps,
     fixed_ps,
     least_portions,
     require_carrier,
@@ -86,7 +87,7 @@ from lightloom.validate.certificates.completion_time.streams import (
     stream_ps,
     streams,
 )
-from lightloom.validate.certificates.witness import WitnessError, keys, rows
+from lightloom.validate.certificates.witness import WitnessError, keys, numbers, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,17 +166,9 @@ def portions_ps(fabric: CircuitFabric, ranks: int, portions: int) -> int | None:
 def far_ps(fabric: CircuitFabric, task: Collective, portions: int) -> int:
     """Return what so many portions or more take at least."""
     if task.op == "all-reduce":
-        size_ps = _size_ps(fabric, task) * _volume(task)
-        return fixed_ps(fabric, portions, 1) + -(
-            -size_ps.numerator // size_ps.denominator
-        )
+        size_ps = buffer_ps(fabric, task) * _volume(task)
+        return fixed_ps(fabric, portions, 1) + ceil(size_ps)
     return least_from(fabric, stream_of(fabric, task), portions)
-
-
-def _size_ps(fabric: CircuitFabric, task: Collective) -> Fraction:
-    """Return the time of the buffer at the rate of a node."""
-    bits = task.buffer_bytes * BITS_PER_BYTE * PS_PER_S
-    return Fraction(bits, fabric.node_bits_per_s)
 
 
 def _volume(task: Collective) -> Fraction:
@@ -211,10 +204,10 @@ def _tables_ps(
 ) -> int:
     """Return what tables prove, and what holds of more portions than any."""
     others, ports = collective.rank_count - 1, circuits.ports_per_node
-    size_ps, before, times = _size_ps(circuits, collective), 0, []
+    size_ps, before, times = buffer_ps(circuits, collective), 0, []
     for portions, prices in tables:
         data = max(prices.data_time(others, ports), _volume(collective))
-        data_ps = -(-(size_ps * data).numerator // (size_ps * data).denominator)
+        data_ps = ceil(size_ps * data)
         for fewer in range(before + 1, portions + 1):
             cost_ps = portions_ps(circuits, others + 1, fewer)
             if cost_ps is not None:
@@ -231,16 +224,12 @@ def _tables(witness: Witness) -> Iterator[tuple[int, Prices]]:
     if (np.diff(portions, prepend=0) < 1).any():
         message = "portions are not ever more from 1 on"
         raise WitnessError(message)
-    columns = {key: rows(witness, key, 0) for key in _KEYS}
+    columns = {key: numbers(witness, key, 0, _MOST) for key in _KEYS}
     several = int(portions.sum())
     wanted = [int((portions * (portions + 1) // 2).sum()), several, several]
     if [len(column) for column in columns.values()] != wanted:
         message = "weights or multipliers are not as many as the portions"
         raise WitnessError(message)
-    for column in columns.values():
-        if column.min(initial=0) < 0 or column.max(initial=0) > _MOST:
-            message = f"weights and multipliers are not from 0 to {_MOST}"
-            raise WitnessError(message)
     weight, root_weight, multiplier = (iter(one.tolist()) for one in columns.values())
     for count in portions.tolist():
         table = [[next(weight) for _ in range(late, count)] for late in range(count)]

@@ -85,7 +85,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
+from math import ceil, isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -113,7 +113,7 @@ from lightloom.validate.certificates.completion_time.step_costs import (
     fixed_ps,
     require_carrier,
 )
-from lightloom.validate.certificates.witness import WitnessError, keys, rows
+from lightloom.validate.certificates.witness import WitnessError, keys, numbers, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,6 +128,7 @@ if TYPE_CHECKING:
 
 _OWN = ("links", "groups", "places", "shape", "times", "lengths", "potentials")
 _MOST_STEPS = 2**10
+"""Steps of a table: what any number of steps takes says more of so many."""
 _FAR = ("all_links", "all_lengths")
 _STREAM = ("out", "into")
 
@@ -165,7 +166,7 @@ class StepTable:
         lifted = lifts.height(self.potentials[0], self.potentials[-1])
         if lifted <= 0 or not most:
             return 0
-        return -(-lifted * size_bytes * BITS_PER_BYTE * PS_PER_S // most)
+        return transmission_ps(lifted * size_bytes, most)
 
     def end_steps(self) -> Iterator[tuple[int, IntArray, IntArray]]:
         """Yield the first and the last step of each span, one step once.
@@ -267,7 +268,8 @@ def far_ps(
 
 def _groups(witness: Witness, routes: PairRoutes) -> tuple[IntArray, IntArray]:
     """Return distinct links, ascending, and their groups, or raise `WitnessError`."""
-    link, group = rows(witness, "links", 0), rows(witness, "groups", 0)
+    link = rows(witness, "links", 0)
+    group = numbers(witness, "groups", 0, len(link) - 1)
     if len(link) != len(group) or not len(link):
         message = "links and groups are not equally many, or none"
         raise WitnessError(message)
@@ -275,9 +277,6 @@ def _groups(witness: Witness, routes: PairRoutes) -> tuple[IntArray, IntArray]:
     link, group = link[order], group[order]
     if (link[1:] == link[:-1]).any() or not np.isin(link, routes.link).all():
         message = "links names a link twice, or one that no route uses"
-        raise WitnessError(message)
-    if group.min() < 0 or group.max() >= len(link):
-        message = f"groups are not from 0 to {len(link) - 1}"
         raise WitnessError(message)
     return link, group
 
@@ -296,13 +295,8 @@ def _lifts(
 def _tables(witness: Witness, groups: int, places: int) -> Iterator[StepTable]:
     """Yield the tables for ever more steps, or raise `WitnessError`."""
     times = rows(witness, "times", 0)
-    lengths, potentials = rows(witness, "lengths", 0), rows(witness, "potentials", 0)
-    if len(lengths) and (lengths.min() < 0 or lengths.max() > MOST_LENGTH):
-        message = f"lengths are not from 0 to {MOST_LENGTH}"
-        raise WitnessError(message)
-    if len(potentials) and np.abs(potentials).max() > MOST_POTENTIAL:
-        message = f"potentials are not from -{MOST_POTENTIAL} to {MOST_POTENTIAL}"
-        raise WitnessError(message)
+    lengths = numbers(witness, "lengths", 0, MOST_LENGTH)
+    potentials = numbers(witness, "potentials", -MOST_POTENTIAL, MOST_POTENTIAL)
     tables = np.split(times, np.flatnonzero(times == 0)[1:])
     last = np.array([table[-1] for table in tables if len(table)])
     spans = [np.diff(table) for table in tables]
@@ -386,18 +380,13 @@ def _least_ps(base_ps: int, data_ps: Fraction, others: int, least: int) -> int:
     """
     lost = 1 - Fraction(1, others)
     if not base_ps:
-        return _up(data_ps)
+        return ceil(data_ps)
     ratio = data_ps * lost / base_ps
     near = isqrt(ratio.numerator // ratio.denominator)
     return min(
-        steps * base_ps + _up(data_ps * steps / (steps - lost))
+        steps * base_ps + ceil(data_ps * steps / (steps - lost))
         for steps in {max(least, near + more) for more in range(3)}
     )
-
-
-def _up(value: Fraction) -> int:
-    """Return the value rounded up."""
-    return -(-value.numerator // value.denominator)
 
 
 MOST_POTENTIAL = 2**24
@@ -544,8 +533,8 @@ class Lifts:
         if len(places) != count or places.min() < 0 or places.max() >= count:
             message = f"places are not {count} numbers from 0 to {count - 1}"
             raise WitnessError(message)
-        each = places.reshape(len(sources), ranks, ranks)
-        return cls(flow, sources, sums, each, usage, joined)
+        by_source = places.reshape(len(sources), ranks, ranks)
+        return cls(flow, sources, sums, by_source, usage, joined)
 
     @property
     def place_count(self) -> int:
@@ -581,13 +570,13 @@ class Lifts:
         """
         width = self.place_count
         src, dst = np.nonzero(self.joined)
-        found = []
+        rises = []
         for source, place in zip(self.sources, self.places, strict=True):
             needed = np.delete(place, source, axis=0).T
             code = np.sort(needed[src] * width + needed[dst], axis=1)
             code, row = np.unique(code, axis=0, return_inverse=True)
-            found.append((code // width, code % width, row.reshape(-1)))
-        return found
+            rises.append((code // width, code % width, row.reshape(-1)))
+        return rises
 
     def costs(self, lengths: IntArray) -> IntArray:
         """Return the lengths of all links of each message, shape (n, n)."""

@@ -14,8 +14,8 @@ import numpy as np
 
 from lightloom.core.columns import exact_sums
 from lightloom.core.fabric import step_ps
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps
-from lightloom.validate.certificates.witness import WitnessError, rows
+from lightloom.core.units import transmission_ps
+from lightloom.validate.certificates.witness import WitnessError, numbers, rows
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
@@ -95,7 +95,9 @@ class LinkLengths:
         """
         links, lengths = keys
         link = rows(witness, links, 0)
-        length = np.ones_like(link) if lengths is None else rows(witness, lengths, 0)
+        length = np.ones_like(link)
+        if lengths is not None:
+            length = numbers(witness, lengths, 1, MOST_LENGTH)
         if len(length) != len(link):
             message = f"{links} and {lengths} are not equally many"
             raise WitnessError(message)
@@ -104,14 +106,11 @@ class LinkLengths:
         if not len(link) or (link[1:] == link[:-1]).any():
             message = f"{links} names no link, or one twice"
             raise WitnessError(message)
-        if length.min() < 1 or length.max() > MOST_LENGTH:
-            message = f"{lengths} are not from 1 to {MOST_LENGTH}"
-            raise WitnessError(message)
         if not np.isin(link, routes.link).all():
             message = f"{links} names a link that no route uses"
             raise WitnessError(message)
-        each = zip(fabric.link_bits_per_s(link).tolist(), length.tolist(), strict=True)
-        return cls(link, length, sum(rate * units for rate, units in each))
+        rated = zip(fabric.link_bits_per_s(link).tolist(), length.tolist(), strict=True)
+        return cls(link, length, sum(rate * units for rate, units in rated))
 
     def costs(self, routes: PairRoutes) -> IntArray:
         """Return what a byte between every two ranks costs, shape (n, n)."""
@@ -131,7 +130,7 @@ class LinkLengths:
 
         `cost`: sum of bytes times the lengths on their way.
         """
-        return -(-cost * BITS_PER_BYTE * PS_PER_S // self.rate)
+        return transmission_ps(cost, self.rate)
 
 
 def least_cost(needs: CollectiveNeeds, cost: IntArray) -> int:
@@ -336,10 +335,10 @@ def one_step_ps(fabric: PacketFabric, needs: CollectiveNeeds) -> int:
     links, place = np.unique(usage.resource, return_inverse=True)
     load = np.zeros(len(links), dtype=np.int64)
     np.add.at(load, place, pair_bytes[src, dst][usage.circuit])
-    each = zip(load.tolist(), fabric.link_bits_per_s(links).tolist(), strict=True)
+    loaded = zip(load.tolist(), fabric.link_bits_per_s(links).tolist(), strict=True)
     chunk_bytes = collective.chunk_bytes
     return base_ps + max(
-        transmission_ps(chunks * chunk_bytes, rate) for chunks, rate in each
+        transmission_ps(chunks * chunk_bytes, rate) for chunks, rate in loaded
     )
 
 

@@ -119,14 +119,15 @@ least as long as they do for the average rank, the data time is messages times B
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb
+from math import ceil, comb
 from typing import TYPE_CHECKING
 
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps
+from lightloom.core.units import transmission_ps
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.step_costs import (
+    buffer_ps,
     fixed_ps,
     least_portions,
     require_carrier,
@@ -228,9 +229,8 @@ def total_hops(ports: int, portions: int, segments: int, ranks: int) -> int:
     return total
 
 
-_THREE = 3
-_FOUR = 4
-_ENOUGH = 5
+MOST_COUNTED = 4
+"""Portions of which the least messages are counted; more take twice the buffer."""
 
 
 def _sums_up(collective: Collective) -> bool:
@@ -239,21 +239,19 @@ def _sums_up(collective: Collective) -> bool:
 
 def _sums_ps(fabric: CircuitFabric, collective: Collective) -> int:
     ports, ranks = fabric.ports_per_node, collective.rank_count
-    size_bits = collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S
+    size_ps = buffer_ps(fabric, collective)
     times: list[int] = []
 
     def add(portions: int, segments: int, messages: Fraction) -> None:
-        data_ps = messages * size_bits / fabric.node_bits_per_s
-        rounded_ps = -(-data_ps.numerator // data_ps.denominator)
-        times.append(fixed_ps(fabric, portions, segments) + rounded_ps)
+        times.append(fixed_ps(fabric, portions, segments) + ceil(messages * size_ps))
 
     least = least_portions(ports, 1, ranks)
-    for portions in range(least, _ENOUGH):
+    for portions in range(least, MOST_COUNTED + 1):
         messages = least_messages(ports, ranks, portions)
         if messages is not None:
             add(portions, 1, messages)
     plenty = Fraction(2 * (ranks - 1), ranks)
-    add(max(least, _ENOUGH), 1, plenty)
+    add(max(least, MOST_COUNTED + 1), 1, plenty)
     segments = 1
     while least_portions(ports, segments, ranks) > segments:
         segments += 1
@@ -269,14 +267,13 @@ def least_messages(ports: int, ranks: int, portions: int) -> Fraction | None:
     `ports`: most circuits that leave, or enter, a node of a segment; 1 or more.
     `ranks`: of the all-reduce, 2 or more.
     """
-    if portions == _FOUR:
-        return max(Fraction(2 * (ranks - 1), ranks), _in_four(ports, ranks))
-    if portions == _THREE:
-        return max(Fraction(2 * (ranks - 1), ranks), _in_three(ports, ranks))
+    twice = Fraction(2 * (ranks - 1), ranks)
+    if portions in _COUNTED:
+        return max(twice, _COUNTED[portions](ports, ranks))
     if portions == 1:
         return Fraction(ranks - 1) if ranks <= ports + 1 else None
     if ranks <= ports + 1:
-        return Fraction(2 * (ranks - 1), ranks)
+        return twice
     if ranks > summed_in_two(ports):
         return None
     # From its maximum on, what a allows falls.
@@ -318,6 +315,9 @@ def _in_four(ports: int, ranks: int) -> Fraction:
         return Fraction(0)
     return z * Fraction(ranks - 1, ranks) - u - w + last + held * Fraction(ranks, fold)
 
+
+_COUNTED = {3: _in_three, 4: _in_four}
+"""What is known of three portions, and of four."""
 
 BOUND = (
     narrow_bound("hops", "all-to-all", _exchanges, _hops_ps, heard=_exchanges),

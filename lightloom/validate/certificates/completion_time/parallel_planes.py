@@ -80,6 +80,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING
 
 from lightloom.core.task import Collective
@@ -87,7 +88,10 @@ from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
-from lightloom.validate.certificates.completion_time.one_plane import least_messages
+from lightloom.validate.certificates.completion_time.one_plane import (
+    MOST_COUNTED,
+    least_messages,
+)
 from lightloom.validate.certificates.completion_time.requirements import (
     CollectiveNeeds,
     requirements_of,
@@ -132,7 +136,7 @@ class SwitchTimes:
         `circuits`: M, at least as many as there are switches.
         """
         fabric = self.fabric
-        each, more = divmod(circuits, fabric.switches)
+        segments_each, more = divmod(circuits, fabric.switches)
 
         def lost(segments: int) -> int:
             between_ps = (segments - 1) * fabric.reconfiguration_ps
@@ -141,7 +145,9 @@ class SwitchTimes:
             )
             return self.first_ps + alphas
 
-        return more * lost(each + 1) + (fabric.switches - more) * lost(each)
+        return more * lost(segments_each + 1) + (fabric.switches - more) * lost(
+            segments_each
+        )
 
     def known(self, circuits: int, steps: int) -> int:
         """Return the most nodes that one node's data can be at, N(P), up to `reach`."""
@@ -165,8 +171,7 @@ class SwitchTimes:
         if self.least_bytes is not None:
             total = self.lost_ps(self.fabric.switches, steps) + data
             total = max(total, lost_ps + self.byte_ps * self.least_bytes)
-        total /= self.fabric.switches
-        return -(-total.numerator // total.denominator)
+        return ceil(total / self.fabric.switches)
 
     @property
     def byte_ps(self) -> Fraction:
@@ -176,9 +181,10 @@ class SwitchTimes:
         )
 
 
-_FEW_STEPS = 4
 _MOST_PIPELINED = 64
+"""Steps of a stream looked at one by one; of more the buffer's own time counts."""
 _SINGLY = 128
+"""Values of M taken one by one; ranges behind them are wider by one part in so many."""
 
 
 @dataclass(frozen=True)
@@ -290,11 +296,11 @@ def _times(
     if collective.op == "all-to-all":
         yield time_ps(fewest, max(plain, buffer / ranks * _hops(planes, high)))
     elif collective.op == "all-reduce":
-        for steps in range(fewest, _FEW_STEPS + 1):
+        for steps in range(fewest, MOST_COUNTED + 1):
             messages = least_messages(high, ranks, steps)
             if messages is not None:
                 yield time_ps(steps, max(plain, buffer * messages))
-        yield time_ps(max(fewest, _FEW_STEPS + 1), plain)
+        yield time_ps(max(fewest, MOST_COUNTED + 1), plain)
     elif op.rooted and not op.uses_blocks:
         stream = Stream.of(ranks, high, buffer / switches)
         for steps in range(fewest, _MOST_PIPELINED + 1):
@@ -305,7 +311,7 @@ def _times(
             if planes.least_bytes is None:
                 # Rows count what each switch moves, which is less where it changes.
                 lost = max(plain, switches * rows_ps)
-            yield max(time_ps(steps, lost), fixed_ps - int(-data_ps // 1))
+            yield max(time_ps(steps, lost), fixed_ps + ceil(data_ps))
         yield time_ps(max(fewest, _MOST_PIPELINED + 1), buffer)
     else:
         yield time_ps(fewest, plain)

@@ -58,7 +58,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from lightloom.core.fabric import CircuitFabric, PacketFabric, step_ps
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.core.units import transmission_ps
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.message_costs import (
     MOST_LENGTH,
@@ -80,7 +80,7 @@ from lightloom.validate.certificates.completion_time.step_costs import (
     fixed_ps,
     require_carrier,
 )
-from lightloom.validate.certificates.witness import WitnessError, keys, rows
+from lightloom.validate.certificates.witness import WitnessError, keys, numbers
 
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
@@ -157,19 +157,17 @@ class _Prices:
         """Return the prices, or raise `WitnessError`."""
         crowded = "crowd" in witness
         keys(witness, "resources", "prices", *(("crowd",) if crowded else ()))
-        resource, price = rows(witness, "resources", 0), rows(witness, "prices", 0)
-        crowd = rows(witness, "crowd", 0) if crowded else np.zeros_like(price)
+        resource = numbers(witness, "resources", 0, 2**62)
+        price = numbers(witness, "prices", 0, MOST_LENGTH)
+        crowd = np.zeros_like(price)
+        if crowded:
+            crowd = numbers(witness, "crowd", 0, MOST_LENGTH)
         if not len(resource) == len(price) == len(crowd) or not len(resource):
             message = "resources and prices are not equally many, or none"
             raise WitnessError(message)
-        if min(price.min(), crowd.min()) < 0 or max(price.max(), crowd.max()) > (
-            MOST_LENGTH
-        ):
-            message = f"prices are not from 0 to {MOST_LENGTH}"
-            raise WitnessError(message)
         ordered = np.sort(resource)
-        if ordered[0] < 0 or (ordered[1:] == ordered[:-1]).any():
-            message = "resources names one twice, or one below 0"
+        if (ordered[1:] == ordered[:-1]).any():
+            message = "resources names one twice"
             raise WitnessError(message)
         count = fabric.node_count
         port = resource < 2 * count
@@ -206,7 +204,7 @@ def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
         own_cost, rate = _own_cost(fabric, needs, prices)
         cost += own_cost
     rate += int(prices.send.sum() + prices.receive.sum()) * fabric.node_bits_per_s
-    data_ps = -(-cost * BITS_PER_BYTE * PS_PER_S // rate) if rate else 0
+    data_ps = transmission_ps(cost, rate) if rate else 0
     least_ps = base_ps(fabric, needs)
     if prices.crowd.any():
         least_ps = max(least_ps, _turns_ps(fabric, needs, prices))
@@ -314,26 +312,26 @@ def _links_cost(
         "resources": prices.own[priced].tolist(),
         "prices": prices.price[priced].tolist(),
     }
-    where = ("resources", "prices")
     if isinstance(needs, CollectiveNeeds):
         routes = PairRoutes.of(fabric, needs.collective.nodes)
-        lengths = LinkLengths.read(witness, where, fabric, routes)
+    elif needs.forwarded:
+        routes = PairRoutes.of(fabric, tuple(range(fabric.node_count)))
+    else:
+        usage = fabric.link_usage(needs.src, needs.dst)
+        routes = PairRoutes(0, usage.circuit, usage.resource)
+    lengths = LinkLengths.read(witness, ("resources", "prices"), fabric, routes)
+    if isinstance(needs, CollectiveNeeds):
         cost = least_cost(needs, lengths.costs(routes))
         return cost * needs.collective.chunk_bytes, lengths.rate
     if needs.forwarded:
-        routes = PairRoutes.of(fabric, tuple(range(fabric.node_count)))
-        lengths = LinkLengths.read(witness, where, fabric, routes)
         straight = lengths.costs(routes)
         paid = straight[needs.src, needs.dst]
         for middle in range(fabric.node_count):
             relayed = straight[needs.src, middle] + straight[middle, needs.dst]
             np.minimum(paid, relayed, out=paid)
-        return sum_products(paid, needs.bytes), lengths.rate
-    usage = fabric.link_usage(needs.src, needs.dst)
-    routes = PairRoutes(0, usage.circuit, usage.resource)
-    lengths = LinkLengths.read(witness, where, fabric, routes)
-    paid = np.zeros(len(needs.src), dtype=np.int64)
-    np.add.at(paid, usage.circuit, lengths.of_rows(usage.resource))
+    else:
+        paid = np.zeros(len(needs.src), dtype=np.int64)
+        np.add.at(paid, routes.pair, lengths.of_rows(routes.link))
     return sum_products(paid, needs.bytes), lengths.rate
 
 

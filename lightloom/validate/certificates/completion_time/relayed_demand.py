@@ -116,11 +116,11 @@ def relayed_bytes(end: IntArray, size_bytes: IntArray, nodes: int) -> list[int]:
     starts = np.searchsorted(end[order], np.arange(nodes + 1))
     place = np.arange(len(order)) - np.repeat(starts[:-1], np.diff(starts))
     by_place = exact_sums(place, size_bytes[order], int(np.diff(starts).max(initial=0)))
-    left, found = 0, list[int]()
+    left, totals = 0, list[int]()
     for more in reversed(by_place):
         left += more
-        found.append(left)
-    return found[::-1]
+        totals.append(left)
+    return totals[::-1]
 
 
 def _least_ps(times: SwitchTimes, relayed: list[int], most: int, total: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -34,56 +34,6 @@ _MOST_RANKS = 2**13
 """Ranks of an all-to-all, whose pairs are counted one by one."""
 
 
-class Requirements(Protocol):
-    """What bounds ask of a task. Nodes that take no part have zeros."""
-
-    def received_bytes(self) -> list[int]:
-        """Return the least bytes that each node must receive."""
-
-    def sent_bytes(self) -> list[int]:
-        """Return the least bytes that each node must send."""
-
-    def entering_bytes(self, inside: Mask) -> int:
-        """Return the least bytes that must enter a node set, shape (nodes,).
-
-        Parameters
-        ----------
-        inside
-            Whether each node is in the set, shape (nodes,).
-        """
-
-    def members(self) -> Mask:
-        """Return which nodes may take part, shape (nodes,)."""
-
-    def spread(self) -> tuple[list[int], list[int]]:
-        """Return how many nodes each node's data must reach, and it must hear of.
-
-        Where data may be forwarded the node itself is counted, else it is not.
-        """
-
-    def way(self, fabric: AnyFabric) -> int:
-        """Return how many circuits some data must take, one after another."""
-
-    @property
-    def forwarded(self) -> bool:
-        """Return whether nodes may hand data on."""
-
-    @property
-    def least_spread(self) -> int:
-        """Return the least spread with which anything is sent."""
-
-    def spread_ps(self, fabric: AnyFabric, spread: int) -> int:
-        """Return the least time for the portions that such a spread needs.
-
-        Parameters
-        ----------
-        fabric
-            Of the task.
-        spread
-            A count of nodes, as `spread` returns them.
-        """
-
-
 def requirements_of(task: Task, node_count: int) -> CollectiveNeeds | DemandNeeds:
     """Return what a sound task asks, on a fabric of `node_count` nodes.
 
@@ -101,14 +51,16 @@ def requirements_of(task: Task, node_count: int) -> CollectiveNeeds | DemandNeed
     return DemandNeeds(task, node_count)
 
 
-def base_ps(fabric: AnyFabric, needs: Requirements) -> int:
+def base_ps(fabric: AnyFabric, needs: CollectiveNeeds | DemandNeeds) -> int:
     """Return what portions and configurations cost at least, with no data at all."""
     most = max(max(side, default=0) for side in spread_on(fabric, needs))
     return max(needs.spread_ps(fabric, most), way_ps(fabric, needs.way(fabric)))
 
 
-def spread_on(fabric: AnyFabric, needs: Requirements) -> tuple[list[int], list[int]]:
-    """Return what `Requirements.spread` does, as far as ports limit it.
+def spread_on(
+    fabric: AnyFabric, needs: CollectiveNeeds | DemandNeeds
+) -> tuple[list[int], list[int]]:
+    """Return what `spread` of the needs does, as far as ports limit it.
 
     Where a circuit may have several destinations, data that may be forwarded reach
     more nodes: see `heard_reach`. Of other demands, how many must be reached says only
@@ -281,16 +233,21 @@ class CollectiveNeeds:
         contributors, is outside.
         """
         rank_inside = inside[list(self.collective.nodes)]
-        rows = rank_inside[self.final.rank]
-        change = np.zeros(len(self.chunks) + 1, dtype=np.int64)
-        np.add.at(change, self.final.lo[rows], 1)
-        np.add.at(change, self.final.hi[rows], -1)
-        needed = np.cumsum(change)[:-1] > 0
+        needed = self.holders(rank_inside) > 0
         if self.reduces:
             needed &= not rank_inside.all()
         else:
             needed &= ~rank_inside[self.origin]
         return int(self.chunks[needed].sum()) * self.collective.chunk_bytes
+
+    def holders(self, some: Mask) -> IntArray:
+        """Return how many of some ranks must hold each atom, shape (atoms,)."""
+        rows = some[self.final.rank]
+        change = np.zeros(len(self.chunks) + 1, dtype=np.int64)
+        np.add.at(change, self.final.lo[rows], 1)
+        np.add.at(change, self.final.hi[rows], -1)
+        held: IntArray = np.cumsum(change)[:-1]
+        return held
 
     def members(self) -> Mask:
         """Return the nodes of the collective."""

@@ -94,7 +94,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.task import Collective
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps
+from lightloom.core.units import transmission_ps
 from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
@@ -119,11 +119,12 @@ if TYPE_CHECKING:
 
 WHOLE = 2**20
 """What all prices of a step are together, S."""
-MOST_NODES = 128
-MOST_STEPS = 128
+MOST_NODES = MOST_STEPS = 128
+"""The check takes the cube of nodes times the square of steps: seconds at most."""
 _FINE = 24
 """Up to so many steps are looked at one by one."""
 _FAR = 1 << 16
+"""Steps that stand for any number: prices that rise say hardly more of so many."""
 
 
 def serves(fabric: AnyFabric, task: Task) -> bool:
@@ -150,8 +151,7 @@ def data_ps(fabric: Ring, task: Collective, cost: int, whole: int) -> int:
     """
     fibres = fabric.directions * fabric.wavelengths
     rate = fibres * fabric.bits_per_second_per_wavelength
-    bits = task.buffer_bytes * BITS_PER_BYTE * cost
-    return -(-bits * PS_PER_S // (rate * whole))
+    return transmission_ps(task.buffer_bytes * cost, rate * whole)
 
 
 def table_ps(
@@ -327,14 +327,14 @@ class RingTrees:
         steps = len(span)
         between = np.zeros((nodes, steps + 1, steps + 1), dtype=np.int64)
         beside = np.zeros((nodes, steps + 1), dtype=np.int64)
-        made = cls(span, egress, reach, between, beside, one_way)
+        trees = cls(span, egress, reach, between, beside, one_way)
         for apart in range(2, nodes):
-            least = np.minimum(made.from_left(apart).min(axis=0), NEVER)
+            least = np.minimum(trees.from_left(apart).min(axis=0), NEVER)
             between[apart] = least if one_way else np.minimum(least, least.T)
-            some = np.minimum(made.from_root(apart).min(axis=(0, 1)), NEVER)
-            other = some if one_way else made.from_node(apart).min(axis=0)
+            some = np.minimum(trees.from_root(apart).min(axis=(0, 1)), NEVER)
+            other = some if one_way else trees.from_node(apart).min(axis=0)
             beside[apart] = np.minimum(some, other)
-        return made
+        return trees
 
     def away(self, apart: int) -> IntArray:
         """Return how far the first node between may be, 1, 2 and so on."""

@@ -15,9 +15,16 @@ plane is dark meanwhile. With several planes portions may overlap; then P counts
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
 from lightloom.core.fabric import CircuitFabric, PacketFabric
+from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.validate.certificates.witness import WitnessError
+
+if TYPE_CHECKING:
+    from lightloom.core.task import Collective
 
 
 def can_carry(fabric: CircuitFabric | PacketFabric) -> bool:
@@ -65,6 +72,12 @@ def heard_reach(fabric: CircuitFabric, reach: int) -> int:
     if not portions:
         return reach
     return min(reach, _paths(fabric.ports_per_node, portions - 1) + 1)
+
+
+def buffer_ps(fabric: CircuitFabric, collective: Collective) -> Fraction:
+    """Return the time of a collective's buffer at the rate of a node."""
+    bits = collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S
+    return Fraction(bits, fabric.node_bits_per_s)
 
 
 def fixed_ps(fabric: CircuitFabric, portions: int, segments: int) -> int:

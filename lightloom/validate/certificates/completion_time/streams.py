@@ -68,16 +68,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
+from math import ceil, isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lightloom.core.fabric import CircuitFabric, NearCircuits
 from lightloom.core.task import Collective
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.collectives import op_of
 from lightloom.validate.certificates.completion_time.step_costs import (
+    buffer_ps,
     fixed_ps,
     least_portions,
     listeners,
@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
 
 _FEW = 33
+"""Portions for which weights are chosen last to first; equal ones do for more."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,7 @@ def streams(fabric: AnyFabric, task: Task) -> bool:
 
 def stream_of(fabric: CircuitFabric, collective: Collective) -> Stream:
     """Return the data time of a broadcast, or a reduce."""
-    bits = collective.buffer_bytes * BITS_PER_BYTE * PS_PER_S
-    size_ps = Fraction(bits, fabric.node_bits_per_s)
+    size_ps = buffer_ps(fabric, collective)
     heard = 1 if op_of(collective).reduces else listeners(fabric)
     return Stream.of(collective.rank_count, fabric.ports_per_node, size_ps, heard)
 
@@ -198,15 +198,14 @@ def distance_ps(fabric: CircuitFabric, collective: Collective) -> int:
     window = int(fabric.circuits_apart(root, ranks).max()) - 1
     if window < 1:
         return 0
-    bits = collective.buffer_bytes * BITS_PER_BYTE
-    whole_ps = Fraction(bits * PS_PER_S, fabric.node_bits_per_s)
+    whole_ps = buffer_ps(fabric, collective)
 
     def time_ps(windows: int) -> int:
         moving_ps = fixed_ps(fabric, windows * window + 1, 1)
-        return moving_ps + _up(whole_ps * (windows + 1) / windows)
+        return moving_ps + ceil(whole_ps * (windows + 1) / windows)
 
     if not fabric.alpha_ps:
-        return fixed_ps(fabric, 0, 1) + _up(whole_ps)
+        return fixed_ps(fabric, 0, 1) + ceil(whole_ps)
     # k (k + 1) = X / (w alpha) is where one more window begins to cost more.
     least = max(1, isqrt(int(whole_ps / (window * fabric.alpha_ps))))
     return min(time_ps(windows) for windows in (least, least + 1))
@@ -217,11 +216,11 @@ def _least_in(
 ) -> int:
     """Return the least for `first` to `last` portions, ``None`` for any number."""
     if not fabric.alpha_ps and last is None:
-        return fixed_ps(fabric, 0, segments) + _up(stream.size_ps)
+        return fixed_ps(fabric, 0, segments) + ceil(stream.size_ps)
 
     def time_ps(portions: int) -> int:
         data_ps = stream.data_ps(portions)
-        return fixed_ps(fabric, portions, segments) + _up(data_ps)
+        return fixed_ps(fabric, portions, segments) + ceil(data_ps)
 
     def rises(portions: int) -> bool:
         gain = stream.data_ps(portions) - stream.data_ps(portions + 1)
@@ -243,8 +242,3 @@ def _least_in(
                 low = middle + 1
         times.append(time_ps(low))
     return min(times)
-
-
-def _up(value: Fraction) -> int:
-    """Return the value rounded up."""
-    return -(-value.numerator // value.denominator)

@@ -68,21 +68,20 @@ def test_known_bounds(
     assert known_us - 0.02 <= int(found.bound) / 1e6 <= known_us * 1.05
 
 
-@settings(max_examples=40, deadline=None)
-@given(
+QUESTIONS = given(
     st.integers(0, 10**6),
     st.integers(1, 4),
     st.sampled_from(["greedy", "edge-colouring"]),
     st.sampled_from(["plane", "changed-circuits"]),
 )
-def test_no_schedule_beats_it(
-    seed: int, lasers: int, algorithm: str, dark: str
-) -> None:
-    """Whatever the algorithm, and where configurations cost little or much."""
+
+
+def _bound_holds(cols: int, seed: int, lasers: int, algorithm: str, dark: str) -> None:
+    """Assert that the schedule of a random demand on two rows takes no less."""
     rng = seeded_random(seed)
     fabric = Lightpath(
         rows=2,
-        cols=3,
+        cols=cols,
         lasers=lasers,
         alpha_ps=rng.choice([0, 700]),
         reconfiguration_ps=rng.choice([0, 1000, 10**6]),
@@ -91,8 +90,8 @@ def test_no_schedule_beats_it(
     )
     rows = [
         (src, dst, rng.choice([1, 7, 10**3, 10**6]))
-        for src in range(6)
-        for dst in range(6)
+        for src in range(2 * cols)
+        for dst in range(2 * cols)
         if src != dst and rng.random() < 0.5
     ]
     demand = Demand.from_rows(rows)
@@ -101,6 +100,25 @@ def test_no_schedule_beats_it(
     assert made is not None
     if found is not None:
         assert int(found.bound) <= made.completion_time_ps
+
+
+@settings(max_examples=12, deadline=None)
+@QUESTIONS
+def test_no_schedule_beats_it(
+    seed: int, lasers: int, algorithm: str, dark: str
+) -> None:
+    """Whatever the algorithm, and where configurations cost little or much."""
+    _bound_holds(2, seed, lasers, algorithm, dark)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@QUESTIONS
+def test_no_schedule_of_many_beats_it(
+    seed: int, lasers: int, algorithm: str, dark: str
+) -> None:
+    """The same of more and larger demands."""
+    _bound_holds(3, seed, lasers, algorithm, dark)
 
 
 def test_witnesses_that_claim_too_much_are_refused() -> None:

@@ -39,7 +39,6 @@ from lightloom.validate.certificates.witness import WitnessError
 if TYPE_CHECKING:
     from lightloom.core.certificate import Witness
     from lightloom.core.columns import IntArray
-    from lightloom.core.task import Task
 
 SWITCH = IdealSwitch(nodes=3)
 POD = SuperPod(nodes=4, gpus_per_server=2)
@@ -93,16 +92,6 @@ def test_a_demand_takes_as_long_as_its_busiest_link(
     assert made.objective is not None
     assert bound.bound <= made.objective <= bound.bound + 2
     assert made.bound == bound.bound
-
-
-@pytest.mark.parametrize("witness", [{}, {"link": -1}, {"link": 10**9}, {"link": 2}])
-def test_a_link_that_no_pair_crosses_proves_nothing(witness: Witness) -> None:
-    """Nor does a collective, whose data may take other ways."""
-    demand = Demand.from_rows([(0, 1, 5)])
-    with pytest.raises(WitnessError):
-        proven_ps("busiest-link", SWITCH, demand, witness)
-    with pytest.raises(WitnessError):
-        proven_ps("busiest-link", SWITCH, GATHER, {"link": 0})
 
 
 def _costs(ranks: int) -> st.SearchStrategy[IntArray]:
@@ -251,49 +240,6 @@ def test_gossip_of_equals() -> None:
     assert gossip_cost(apart) == 6
     pairs = apart * (np.arange(4)[:, None] // 2 != np.arange(4) // 2)
     assert gossip_cost(pairs) == 2
-
-
-GATHER = Collective("all-gather", (0, 1, 2), 3 * MIB)
-SEND = Collective("broadcast", (0, 1, 2), 3 * MIB)
-FROM_POD = Collective("broadcast", (0, 1, 2, 3), 4 * MIB)
-
-
-@pytest.mark.parametrize(
-    ("kind", "fabric", "task", "witness"),
-    [
-        ("link-lengths", SWITCH, GATHER, {}),
-        ("link-lengths", SWITCH, GATHER, {"links": [], "lengths": []}),
-        ("link-lengths", SWITCH, GATHER, {"links": [0], "lengths": [0]}),
-        ("link-lengths", SWITCH, GATHER, {"links": [0], "lengths": [-1]}),
-        ("link-lengths", SWITCH, GATHER, {"links": [0, 0], "lengths": [1, 1]}),
-        ("link-lengths", SWITCH, GATHER, {"links": [6], "lengths": [1]}),
-        ("link-lengths", SWITCH, GATHER, {"links": [0], "lengths": [2**30]}),
-        ("link-lengths", SWITCH, GATHER, {"links": [0, 1], "lengths": [1]}),
-        (
-            "link-lengths",
-            SWITCH,
-            Demand((0,), (1,), (8,)),
-            {"links": [0], "lengths": [1]},
-        ),
-        (
-            "link-lengths",
-            Lightpath(rows=1, cols=3),
-            GATHER,
-            {"links": [0], "lengths": [1]},
-        ),
-        ("link-stream", SWITCH, GATHER, {"out": [0], "into": [4, 5]}),
-        ("link-stream", SWITCH, SEND, {"out": [1], "into": [4, 5]}),
-        ("link-stream", SWITCH, SEND, {"out": [0], "into": []}),
-        ("link-stream", SWITCH, SEND, {"out": [0], "into": [3]}),
-        ("link-stream", POD, FROM_POD, {"out": [12], "into": [20, 21]}),
-    ],
-)
-def test_wrong_witnesses_are_refused(
-    kind: str, fabric: AnyFabric, task: Task, witness: Witness
-) -> None:
-    """Links that are none, cross nothing or are no match for the question."""
-    with pytest.raises(WitnessError):
-        proven_ps(kind, fabric, task, witness)
 
 
 _LINE = Torus(rows=1, cols=4, alpha_ps=1000)

@@ -11,10 +11,9 @@ import pytest
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective
 from lightloom.core.units import KIB, MIB
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.bounds import all_bounds
-from lightloom.validate.certificates.completion_time import BOUND_KINDS, proven_ps
+from lightloom.validate.certificates.completion_time import proven_ps
 from lightloom.validate.certificates.completion_time.one_plane import (
     least_messages,
     total_hops,
@@ -24,7 +23,6 @@ from lightloom.validate.certificates.completion_time.step_costs import (
     summed_in_two,
 )
 from lightloom.validate.certificates.completion_time.streams import Stream
-from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
     import random
@@ -278,21 +276,3 @@ def test_joint_bounds_on_the_rack() -> None:
     few = all_bounds(Lightpath(rows=4, cols=4), Collective("all-reduce", ALL[:16], KIB))
     # One portion, in which everyone hears from everyone: 15 KiB at 300 GB/s.
     assert few["sums"].bound == 4_400_000 + 51_200
-
-
-@pytest.mark.parametrize("kind", sorted(TASKS))
-def test_bad_witnesses_are_refused(kind: str) -> None:
-    """No witness is needed; other tasks and packet fabrics are refused."""
-    task = Collective(TASKS[kind], ALL, MIB)
-    with pytest.raises(WitnessError, match="allowed: none"):
-        BOUND_KINDS[kind].prove(RACK, task, {"node": 0})
-    other = Collective("all-gather", ALL, MIB)
-    with pytest.raises(WitnessError, match=f"the kind {kind}"):
-        BOUND_KINDS[kind].prove(RACK, other, {})
-    switch = IdealSwitch(nodes=256)
-    assert kind not in all_bounds(switch, task)
-    with pytest.raises(WitnessError, match=f"the kind {kind}"):
-        BOUND_KINDS[kind].prove(switch, task, {})
-    dark = Lightpath(rows=16, cols=16, lasers=0)
-    with pytest.raises(WitnessError, match="carries nothing"):
-        BOUND_KINDS[kind].prove(dark, task, {})

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay import replay
 from lightloom.synth.bounds import find_bound
@@ -28,7 +27,6 @@ from lightloom.validate.certificates.completion_time.step_costs import (
     summed_in_three,
     summed_in_two,
 )
-from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
@@ -131,12 +129,3 @@ def test_a_rank_loses_what_its_own_circuits_take(
     """Where the others stay lit the bound is lower only where changes save hops."""
     whole = _bound_ps(op, size_bytes)
     assert whole - _bound_ps(op, size_bytes, LIT) == less_ps
-
-
-def test_it_is_about_collectives_on_switches_only() -> None:
-    """Other fabrics and witnesses are refused."""
-    prove, task = BOUND_KINDS["planes"].prove, Collective("all-gather", ALL, 16)
-    with pytest.raises(WitnessError, match="the kind planes is about"):
-        prove(IdealSwitch(nodes=16), task, {})
-    with pytest.raises(WitnessError, match="keys"):
-        prove(FABRIC, task, {"node": 0})

@@ -246,19 +246,6 @@ def test_equal_partners_are_proven_optimal() -> None:
     assert verify(replace(claimed, footer=false)).valid
 
 
-@pytest.mark.parametrize(
-    "witness",
-    [{}, {"node": 0}, {"node": 4, "direction": 0}, {"node": 0, "direction": 2}],
-)
-def test_bad_witnesses_are_refused(witness: dict[str, int | list[int]]) -> None:
-    """Other keys, nodes or directions prove nothing."""
-    fabric = Ocs(nodes=4, switches=2, bits_per_second_per_node=2 * 10**9)
-    demand = Demand.from_rows([(0, 1, 10)])
-    for kind in ("line", "switch-uses"):
-        with pytest.raises(WitnessError):
-            proven_ps(kind, fabric, demand, witness)
-
-
 def test_it_is_about_demands() -> None:
     """Collectives may forward, so a line says nothing of them."""
     fabric = Ocs(nodes=4, switches=2, bits_per_second_per_node=2 * 10**9)

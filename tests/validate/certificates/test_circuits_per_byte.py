@@ -1,4 +1,4 @@
-"""Witnesses on rings: what they prove is true, and false ones are refused."""
+"""Circuits per byte: what witnesses prove is true, and false ones are refused."""
 
 from __future__ import annotations
 
@@ -7,19 +7,27 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
+from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
+from lightloom.synth.ring.column_generation import PricedLaps
 from lightloom.validate.certificates.circuits_per_byte import (
     CrowdedNode,
     CrowdedSpans,
     LongCircuits,
     PricedPairs,
+    SaturatedPort,
     check_ring_witness,
+    check_saturated_port,
+    dearest_lap,
 )
-from tests.examples.small_demands import best_of_wavelengths, random_demand
+from tests.examples.small_demands import best_of_wavelengths, random_demand, threshold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,3 +184,128 @@ def test_nothing_proves_less_than_the_optimum(fabric: Ring, seed: int) -> None:
     for ratio in sorted(level for level in levels if level < best):
         for witness in _witnesses(fabric, ratio, len(demand.src)):
             assert not _accepted(fabric, demand, witness), witness
+
+
+SWITCHES = Ocs(nodes=4, switches=4, bits_per_second_per_node=10**12)
+ON_SWITCHES = Demand((0, 0, 1, 3), (1, 2, 2, 2), (8, 4, 2, 3))
+SATURATED = SaturatedPort("column", 2, Fraction(1, 3))
+"""More than a third takes two circuits, one and two of column 2, which has four."""
+
+
+def test_a_line_is_counted_by_hand() -> None:
+    """Column 2 proves a third: 2 + 1 + 2 circuits on four switches."""
+    check_saturated_port(SWITCHES, ON_SWITCHES, SATURATED)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"ratio": Fraction(1, 4) - Fraction(1, 10**30)}, "which fit"),
+        ({"ratio": Fraction(0)}, "which fit"),
+        ({"side": "row"}, "which fit"),
+        ({"node": 0}, "which fit"),
+        ({"side": "row", "node": 0, "ratio": Fraction(1, 5)}, "which fit"),
+        ({"side": "diagonal"}, "unknown side"),
+        ({"node": -2}, "unknown node"),
+        ({"node": 4}, "unknown node"),
+        ({"node": True}, "unknown node"),
+        ({"node": 2.0}, "unknown node"),
+        ({"ratio": Fraction(-1, 3)}, "invalid ratio"),
+        ({"ratio": 1 / 3}, "invalid ratio"),
+        ({"ratio": None}, "invalid ratio"),
+    ],
+)
+def test_false_witnesses_are_refused(change: dict[str, Any], named: str) -> None:
+    """A line with room, a line there is not, and a ratio that is not exact."""
+    with pytest.raises(InputError, match=named):
+        check_saturated_port(SWITCHES, ON_SWITCHES, replace(SATURATED, **change))
+
+
+@pytest.mark.parametrize("switches", [5, 6])
+def test_more_switches_take_the_proof_away(switches: int) -> None:
+    """The same line has room where there are more switches."""
+    fabric = Ocs(nodes=4, switches=switches, bits_per_second_per_node=10**12)
+    with pytest.raises(InputError, match="which fit"):
+        check_saturated_port(fabric, ON_SWITCHES, SATURATED)
+
+
+def test_a_crowd_proves_nothing_can_be_promised() -> None:
+    """Three destinations on two switches prove 0; on three they do not."""
+    demand = Demand((0, 0, 0), (1, 2, 3), (1, 1, 1))
+    witness = SaturatedPort("row", 0, Fraction(0))
+    for switches in (2, 3):
+        fabric = Ocs(nodes=4, switches=switches, bits_per_second_per_node=10**12)
+        if switches == 2:
+            check_saturated_port(fabric, demand, witness)
+        else:
+            with pytest.raises(InputError, match="which fit"):
+                check_saturated_port(fabric, demand, witness)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_line_proves_less_than_the_optimum(seed: int) -> None:
+    """Below the optimum every line is refused, at the optimum one is accepted."""
+    switches = 2 + seed % 4
+    fabric = Ocs(nodes=4, switches=switches, bits_per_second_per_node=10**12)
+    instance = random_demand(fabric, 3 + seed % 5, seed, SIZES)
+    demand = instance.communication
+    assert isinstance(demand, Demand)
+    best = threshold(instance, switches) or Fraction(0)
+    levels = {Fraction(n, size) for size in demand.bytes for n in range(switches + 1)}
+    accepted = []
+    for ratio in sorted(level for level in levels if level <= best):
+        for node in range(4):
+            for side in ("row", "column"):
+                try:
+                    witness = SaturatedPort(side, node, ratio)
+                    check_saturated_port(fabric, demand, witness)
+                except InputError:
+                    continue
+                accepted.append(ratio)
+    assert accepted
+    assert set(accepted) == {best}
+
+
+Arc = tuple[int, int, int]
+
+
+@st.composite
+def priced_arcs(draw: st.DrawFn) -> tuple[list[Arc], int]:
+    """Draw up to seven arcs of a small ring, with prices."""
+    nodes = draw(st.integers(1, 6))
+    arc = st.tuples(st.integers(0, nodes - 1), st.integers(1, nodes), st.integers(0, 9))
+    return draw(st.lists(arc, max_size=7)), nodes
+
+
+def _spans(arc: Arc, nodes: int) -> set[int]:
+    return {(arc[0] + hop) % nodes for hop in range(arc[1])}
+
+
+def _by_search(arcs: list[Arc], nodes: int) -> int:
+    most = 0
+    for count in range(1, len(arcs) + 1):
+        for several in itertools.combinations(arcs, count):
+            spans = [_spans(arc, nodes) for arc in several]
+            if sum(map(len, spans)) == len(set().union(*spans)):
+                most = max(most, sum(price for *_, price in several))
+    return most
+
+
+@settings(max_examples=300)
+@given(priced_arcs())
+def test_the_dearest_lap_is_found(question: tuple[list[Arc], int]) -> None:
+    """Checker and synthesis agree with the search of everything."""
+    arcs, nodes = question
+    best = _by_search(arcs, nodes)
+    assert dearest_lap(arcs, nodes) == best
+    begin, hops, price = np.array(arcs, dtype=np.int64).reshape(-1, 3).T
+    worth, chosen = PricedLaps(begin, hops, nodes).best(price.astype(np.float64))
+    assert worth == best == sum(arcs[arc][2] for arc in chosen)
+    assert _by_search([arcs[arc] for arc in chosen], nodes) == best
+
+
+def test_a_lap_may_cross_the_cut() -> None:
+    """Two arcs that both cross every cut exclude each other; one of them is taken."""
+    assert dearest_lap([(0, 3, 5), (2, 3, 7), (0, 1, 1)], 4) == 7
+    assert dearest_lap([(0, 3, 5), (3, 1, 2)], 4) == 7
+    assert dearest_lap([], 4) == 0
