@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.synth.ramp.participants import STEPS
-from lightloom.synth.ramp.transceivers import per_pair
+from lightloom.synth.ramp.team import STEPS, per_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lightloom.synth.ramp.participants import Shape
+    from lightloom.synth.ramp.team import Shape
 
 _NOTHING = Fraction(0)
 

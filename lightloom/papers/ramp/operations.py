@@ -30,7 +30,7 @@ from lightloom.papers.ramp.systems import (
     title_of,
 )
 from lightloom.papers.reproduction import Figure, Plot
-from lightloom.synth.ramp.participants import Shape
+from lightloom.synth.ramp.team import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

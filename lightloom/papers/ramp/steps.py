@@ -14,8 +14,7 @@ from lightloom.papers.ramp.systems import TERABIT, boxes, ramp, title_of
 from lightloom.papers.reproduction import Figure, Plot
 from lightloom.programs.ramp_nic import check_operation, operation
 from lightloom.report.panel import Panel, Series
-from lightloom.synth.ramp.participants import STEPS, Shape
-from lightloom.synth.ramp.transceivers import per_pair
+from lightloom.synth.ramp.team import STEPS, Shape, per_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -25,11 +25,11 @@ from lightloom.papers.ramp.closed_forms import (
 from lightloom.papers.ramp.rivals import LEVELS, STRATEGIES, StrategyPlan
 from lightloom.papers.ramp.rivals import plans as ring_plans
 from lightloom.report.panel import Panel, Series
-from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow
 from lightloom.synth.ramp.exchange_routes import exchange_routes
+from lightloom.synth.ramp.multicast import best_pipeline, grow
 from lightloom.synth.ramp.node_box import NodeBox
-from lightloom.synth.ramp.participants import STEPS, Shape
 from lightloom.synth.ramp.schedules import PHASES
+from lightloom.synth.ramp.team import STEPS, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
