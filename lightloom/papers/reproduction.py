@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lightloom.papers import PAPERS
@@ -27,6 +29,9 @@ Value: TypeAlias = int | float | str | None
 Row: TypeAlias = tuple[Value, ...]
 Tell: TypeAlias = "Callable[[str], None]"
 """Told in a few words what is being computed."""
+Compute: TypeAlias = "Callable[..., Iterable[Row]]"
+Claims: TypeAlias = "Callable[[Data], Iterable[Comparison]]"
+Panels: TypeAlias = "Callable[[Data], Iterable[Panel]]"
 
 
 @dataclass(frozen=True)
@@ -217,6 +222,8 @@ class Figure:
         Yield what the paper claims beside what the data say, and the plot.
     notes
         What a reader must know to read the numbers.
+    section
+        Where the paper says what the figure shows.
     takes_s
         Seconds that it takes one processor, measured.
     changes
@@ -226,10 +233,11 @@ class Figure:
     name: str
     title: str
     columns: tuple[str, ...]
-    compute: Callable[..., Iterable[Row]]
-    claims: Callable[[Data], Iterable[Comparison]]
-    panels: Callable[[Data], Iterable[Panel]]
+    compute: Compute
+    claims: Claims
+    panels: Panels
     notes: tuple[str, ...]
+    section: str = ""
     takes_s: int = 1
     changes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -268,6 +276,34 @@ class Figure:
         return Reproduction(
             self, data, tuple(self.claims(data)), tuple(self.panels(data))
         )
+
+
+_FIGURES_FILE = "figures.toml"
+"""What a paper's figures show, beside the modules that compute them."""
+
+
+def figures(
+    package: str, *parts: tuple[str, Compute, Claims, Panels]
+) -> tuple[Figure, ...]:
+    """Return figures of a package, which are declared in its ``figures.toml``.
+
+    A table a figure: `title`, `columns`, and where they are not the defaults `section`,
+    `takes_s` and `notes`; a note is a text, or the name of one of the table `shared`.
+
+    `parts`: name of each, and what yields its rows, its claims and its panels.
+    """
+    text = files(package).joinpath(_FIGURES_FILE).read_text(encoding="utf-8")
+    declared = tomllib.loads(text)
+    shared = declared.get("shared", {})
+
+    def told(name: str, compute: Compute, claims: Claims, panels: Panels) -> Figure:
+        given = dict(declared[name])
+        notes = (shared.get(note, note) for note in given.pop("notes", ()))
+        given["notes"] = tuple(" ".join(note.split()) for note in notes)
+        given["columns"] = tuple(given["columns"])
+        return Figure(name, compute=compute, claims=claims, panels=panels, **given)
+
+    return tuple(told(*part) for part in parts)
 
 
 @dataclass(frozen=True)

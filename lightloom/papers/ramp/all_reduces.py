@@ -16,7 +16,6 @@ from lightloom.papers.ramp.rivals import (
     topoopt,
 )
 from lightloom.papers.ramp.systems import (
-    ESTIMATED,
     GB,
     MB,
     NOT_PRINTED,
@@ -30,7 +29,7 @@ from lightloom.papers.ramp.systems import (
     size_text,
     title_of,
 )
-from lightloom.papers.reproduction import Figure, Plot
+from lightloom.papers.reproduction import Plot, figures
 from lightloom.report.panel import Mark, Panel, Series
 
 if TYPE_CHECKING:
@@ -336,71 +335,30 @@ def _fig23_claims(data: Data) -> Iterator[Comparison]:
     )
 
 
-FIGURE = (
-    Figure(
-        name="ramp-fig20",
-        title="parts of the time of an all-reduce on 65,536 nodes",
-        columns=(
-            *("buffer", "system", "strategy", "time_us"),
-            *(*PARTS.values(), "times_ramp"),
-        ),
-        compute=_fig20_rows,
-        claims=_fig20_claims,
-        panels=_fig20_panels,
-        notes=(
-            ESTIMATED,
-            (
-                "The paper names 10 GB alone; the other sizes are chosen here. Drawn"
-                " are the least and the greatest; below each bar stands the time that"
-                " it divides."
-            ),
-        ),
+FIGURE = figures(
+    __package__,
+    ("ramp-fig20", _fig20_rows, _fig20_claims, _fig20_panels),
+    (
+        "ramp-fig21",
+        _fig21_rows,
+        _fig21_claims,
+        against_nodes("time_us", "completion time (us)"),
     ),
-    Figure(
-        name="ramp-fig21",
-        takes_s=2,
-        title="all-reduce at 2.4 Tb/s a node, on a fat tree and on RAMP",
-        columns=(
-            *("nodes", "buffer", "system", "strategy", "time_us", "steps"),
-            "times_ramp",
-        ),
-        compute=_fig21_rows,
-        claims=_fig21_claims,
-        panels=against_nodes("time_us", "completion time (us)"),
-        notes=(
-            ESTIMATED,
-            (
-                f"Every node has {BITS_PER_S / 10**12:g} Tb/s, on RAMP over 32"
-                " transceivers; the fat tree has the same rate everywhere."
-            ),
-        ),
-    ),
-    Figure(
-        name="ramp-fig22",
-        title="head-to-tail over head-to-head time of an all-reduce",
-        columns=("nodes", "buffer", "system", "strategy", "h2t_over_h2h"),
-        compute=_fig22_rows,
-        claims=_fig22_claims,
-        panels=against_nodes(
+    (
+        "ramp-fig22",
+        _fig22_rows,
+        _fig22_claims,
+        against_nodes(
             "h2t_over_h2h",
             "head to tail / head to head",
             Mark("latency negligible above", y=NEGLIGIBLE),
         ),
-        notes=(
-            ESTIMATED,
-            (
-                "2.4 Tb/s a node everywhere. Above 1 an operation spends more time on"
-                " data than on latency. The paper prints curves alone."
-            ),
-        ),
     ),
-    Figure(
-        name="ramp-fig23",
-        title="time to add up 1 GB in a reduce-scatter",
-        columns=("nodes", "one_source_us", "ramp_us", "ratio"),
-        compute=_fig23_rows,
-        claims=_fig23_claims,
-        panels=Plot(
+    (
+        "ramp-fig23",
+        _fig23_rows,
+        _fig23_claims,
+        Plot(
             x="nodes",
             series={
                 "one_source_us": "one source a step",
@@ -412,13 +370,6 @@ FIGURE = (
             x_log=2,
             tick="{:,}".format,
             ticks_every=4,
-        ),
-        notes=(
-            (
-                "Adding d buffers reads d and writes one: 3/2 of the buffer's bytes"
-                " for each step of two, (d + 1)/d for d; memory of 2 TB/s is what"
-                " counts, not the 130 TFLOP/s."
-            ),
         ),
     ),
 )

@@ -14,7 +14,7 @@ from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.papers.claims import Point, between, fact, holds, near, not_reproducible
 from lightloom.papers.ramp.systems import beside_the_paper
-from lightloom.papers.reproduction import Figure
+from lightloom.papers.reproduction import figures
 from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
@@ -458,66 +458,9 @@ def _table4_panels(data: Data) -> Iterator[Panel]:
     yield beside_the_paper(data, ours, paper, "power (MW)")
 
 
-FIGURE = (
-    Figure(
-        name="ramp-fig7",
-        title="rate of a node against scale, x groups of x racks of 64 nodes",
-        columns=("groups", "per_group", "nodes", "node_tbit_per_s", "served"),
-        compute=_fig7_rows,
-        claims=_fig7_claims,
-        panels=_fig7_panels,
-        notes=(
-            (
-                "Nodes are 64 x^2, the rate of a node is b x times 400 Gb/s. Marked"
-                " points have an x that divides 64, as the subgroups of the four steps"
-                " need."
-            ),
-        ),
-    ),
-    Figure(
-        name="ramp-table3",
-        title="cost of 65,536 nodes at up to 12.8 Tb/s",
-        columns=(
-            *("network", "oversubscription", "transceivers", "switches_or_couplers"),
-            *("cost_busd", "cost_as_printed_busd", "transceiver_percent"),
-            "usd_per_gbit_per_s",
-        ),
-        compute=_table3_rows,
-        claims=_table3_claims,
-        panels=_table3_panels,
-        notes=(
-            (
-                "A 3-tier tree of k-port switches has 65,536 / (k/2) leaves, as many"
-                " spines and 65,536 / k cores, rounded up; SuperPod is 64, 6 or 1"
-                " copies of a tree of 40-port switches, the fat tree 128, 12 or 2 of"
-                " 64-port switches."
-            ),
-            (
-                "Prices are the printed ones: 200 USD a transceiver in both, though"
-                " those of the fat tree carry 100 Gb/s and a dollar each is the stated"
-                " price; switches 23,700 and 44,000 USD; couplers 3000 USD. Cables,"
-                " and what is inside of servers, are left out."
-            ),
-        ),
-    ),
-    Figure(
-        name="ramp-table4",
-        title="power of 65,536 nodes at up to 12.8 Tb/s",
-        columns=(
-            *("network", "oversubscription", "power_mw"),
-            *("mw_per_gbit_per_s", "pj_per_bit_path"),
-        ),
-        compute=_table4_rows,
-        claims=_table4_claims,
-        panels=_table4_panels,
-        notes=(
-            (
-                "Switches of 404 W (40 ports of 200 Gb/s) and 320 W (64 of 100 Gb/s),"
-                " optical transceivers of 4.35 W and 3.5 W, copper ones of 0.5 W at"
-                " both ends of the links to nodes of the fat tree. A path has 5"
-                " switches and 6 transceivers."
-            ),
-            f"At 1:1 every node has {NODE_GBIT_PER_S / 1000:g} Tb/s.",
-        ),
-    ),
+FIGURE = figures(
+    __package__,
+    ("ramp-fig7", _fig7_rows, _fig7_claims, _fig7_panels),
+    ("ramp-table3", _table3_rows, _table3_claims, _table3_panels),
+    ("ramp-table4", _table4_rows, _table4_claims, _table4_panels),
 )

@@ -12,7 +12,7 @@ from math import log10
 from typing import TYPE_CHECKING
 
 from lightloom.papers.claims import between, holds, not_reproducible
-from lightloom.papers.reproduction import Figure
+from lightloom.papers.reproduction import figures
 from lightloom.report.panel import Mark, Panel, Series
 
 if TYPE_CHECKING:
@@ -161,18 +161,7 @@ def _panels(data: Data) -> Iterator[Panel]:
     )
 
 
-FIGURE = Figure(
-    name="ramp-fig6",
-    title="power budget of a path with broadcast and select",
-    columns=("groups", "nodes", "component", "change_db", "power_dbm"),
-    compute=_compute,
-    claims=_claims,
-    panels=_panels,
-    notes=(
-        (
-            "A port of a splitter, coupler or combiner of n ports gets an n-th of the"
-            " power: 15.1 dB less for 32 groups, 33.1 dB for the 2048 nodes of a group."
-        ),
-        "The launch power of 10 dBm is assumed; losses beyond splitting are left out.",
-    ),
+FIGURE = figures(
+    __package__,
+    ("ramp-fig6", _compute, _claims, _panels),
 )

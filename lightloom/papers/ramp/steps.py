@@ -11,7 +11,7 @@ from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.papers.claims import below, between, fact, falling, holds
 from lightloom.papers.ramp.rivals import STRATEGIES, fat_tree, plans
 from lightloom.papers.ramp.systems import TERABIT, boxes, ramp, title_of
-from lightloom.papers.reproduction import Figure, Plot
+from lightloom.papers.reproduction import Plot, figures
 from lightloom.programs.ramp_nic import check_operation, operation
 from lightloom.report.panel import Panel, Series
 from lightloom.synth.ramp.team import STEPS, Shape, per_pair
@@ -168,29 +168,14 @@ def _fig15_claims(data: Data) -> Iterator[Comparison]:
     )
 
 
-FIGURE = (
-    Figure(
-        name="ramp-fig8",
-        title="who exchanges with whom in each step, 54 nodes",
-        columns=("step", "subgroup", "nodes"),
-        compute=_fig8_rows,
-        claims=_fig8_claims,
-        panels=_fig8_panels,
-        notes=(
-            (
-                "Node (g, j, lam) is number (g J + j) Lambda + lam. Subgroups are"
-                " those of Table 5, corrected in docs/spec/errata.md; step 4 is the"
-                " second of its two formulas."
-            ),
-        ),
-    ),
-    Figure(
-        name="ramp-fig15",
-        title="steps of a reduce-scatter by strategy and number of nodes",
-        columns=("nodes", *_COLUMNS.values()),
-        compute=_fig15_rows,
-        claims=_fig15_claims,
-        panels=Plot(
+FIGURE = figures(
+    __package__,
+    ("ramp-fig8", _fig8_rows, _fig8_claims, _fig8_panels),
+    (
+        "ramp-fig15",
+        _fig15_rows,
+        _fig15_claims,
+        Plot(
             x="nodes",
             series={column: title_of(name) for name, column in _COLUMNS.items()},
             title="reduce-scatter",
@@ -199,18 +184,6 @@ FIGURE = (
             x_log=2,
             y_log=10,
             ticks_every=3,
-        ),
-        notes=(
-            (
-                "ring: N - 1 steps; 2D torus: a + b - 2 for the factors a b = N"
-                " nearest to each other; hierarchical: the sum of d - 1 over tiers of"
-                " 8, 16, 16 and 32; RAMP: one for each dimension in which nodes"
-                " differ."
-            ),
-            (
-                "The paper prints the curves alone; the values of its"
-                " points are not printed."
-            ),
         ),
     ),
 )

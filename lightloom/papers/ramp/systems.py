@@ -208,22 +208,9 @@ OPERATIONS = (
 
 PROCESSOR = Processor()
 
-ESTIMATED = (
-    "Times are closed forms: steps without queues, head-to-head and head-to-tail time"
-    " and a roofline of 2 TB/s and 130 TFLOP/s. On small networks they equal the"
-    " replay of verified schedules; docs/spec/estimates.md lists what is assumed."
-)
 NOT_PRINTED = (
     "tiers, placement and paths of the paper's simulator are not printed; see"
     " docs/spec/estimates.md for those used here"
-)
-
-BEST_AND_PRINTED = (
-    "Every system has two rows: the best algorithm known to lightloom, and as printed"
-    " the best of the paper's. Ours: all-to-all on RAMP goes in two phases of eight"
-    " shifts with all transceivers busy; a fat tree exchanges with all of a level at"
-    " once (levels). TopoOpt is one ring, as the paper has it, and no other wiring of"
-    " its circuits is tried. times_ramp is over RAMP's row of the same kind."
 )
 
 

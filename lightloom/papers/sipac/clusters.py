@@ -22,7 +22,7 @@ from lightloom.papers.collectives import (
     bound_us,
     verified_schedule,
 )
-from lightloom.papers.reproduction import Figure, Plot
+from lightloom.papers.reproduction import Plot, figures
 from lightloom.replay import replay
 
 if TYPE_CHECKING:
@@ -46,12 +46,6 @@ TITLES = {
 
 USUAL, AUTO = "usual", "auto"
 """Which algorithm a row has: the one that a cluster is usually given, or the best."""
-
-NOT_MODELLED = (
-    "Times are fluid: links are shared without loss. The paper's packet simulator has"
-    " DCTCP queues, congestion windows and retransmissions, which are not modelled and"
-    " which no fluid replay can show; at best orderings can agree."
-)
 
 
 def measure(
@@ -334,49 +328,14 @@ def _fig4b_claims_at(data: Data, units: str, bound: str) -> Iterator[Comparison]
     )
 
 
-FIGURE = (
-    Figure(
-        name="sipac-fig4a",
-        takes_s=97,
-        title="primitive collectives of 1 MB at 2048 Gb/s a compute unit",
-        columns=(
-            *("units", "pattern", "cluster", "choice", "algorithm", "time_us"),
-            *("steps", "times_sipac"),
-        ),
-        compute=_fig4a_rows,
-        claims=_fig4a_claims,
-        panels=_fig4a_panels,
-        notes=(
-            NOT_MODELLED,
-            (
-                "A message of 1 MB is what each unit sends to each other (all-to-all),"
-                " each to the root (incast), the root to all (broadcast); the paper"
-                " does not say."
-            ),
-            (
-                "Every cluster has alpha 0.7 us a transfer and 2048 Gb/s a unit over"
-                " all its links; a unit of SuperPod has 12/13 of that inside its"
-                " server."
-            ),
-            (
-                "usual: SiPAC forwards level by level in as many steps as levels;"
-                " packets of the others cross their network within one step. That"
-                " gives forwarding to SiPAC only."
-            ),
-            "auto: the fastest that lightloom knows for each cluster.",
-        ),
-    ),
-    Figure(
-        name="sipac-fig4b",
-        takes_s=89,
-        title="all-reduce and all-to-all of 100 MB against the rate of a unit",
-        columns=(
-            *("units", "gbit_per_s", "cluster", "all_reduce_us", "all_to_all_us"),
-            *("both_us", "all_reduce_by", "all_to_all_by"),
-        ),
-        compute=_fig4b_rows,
-        claims=_fig4b_claims,
-        panels=Plot(
+FIGURE = figures(
+    __package__,
+    ("sipac-fig4a", _fig4a_rows, _fig4a_claims, _fig4a_panels),
+    (
+        "sipac-fig4b",
+        _fig4b_rows,
+        _fig4b_claims,
+        Plot(
             x="gbit_per_s",
             y="both_us",
             series="cluster",
@@ -388,27 +347,6 @@ FIGURE = (
             styles={"bcube": "--", FIXED_PORT: ":"},
             x_log=2,
             y_log=10,
-        ),
-        notes=(
-            NOT_MODELLED,
-            (
-                "Hybrid-parallel traffic is taken to be one all-reduce and one"
-                " all-to-all of 100 MB a unit, one after the other; the paper does not"
-                " give its mix."
-            ),
-            (
-                "Every cluster has what auto finds at the lowest rate, the"
-                " fastest that is known."
-            ),
-            (
-                "Each schedule is synthesised and verified at the lowest rate, and"
-                " replayed at all."
-            ),
-            (
-                "A network port of SuperPod has a 13th of the rate, or in the dotted"
-                " line 200 Gb/s at most, the rest being NVLink."
-            ),
-            "The curves of SiPAC and BCube, which have the same links, coincide.",
         ),
     ),
 )

@@ -8,8 +8,8 @@ from lightloom.instances.fabrics.fat_tree import FatTree
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.papers.claims import NEAR, above, holds, not_reproducible
 from lightloom.papers.collectives import best_bound, bound_text
-from lightloom.papers.reproduction import Figure, Plot
-from lightloom.papers.sipac.clusters import NOT_MODELLED, measure
+from lightloom.papers.reproduction import Plot, figures
+from lightloom.papers.sipac.clusters import measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,26 +96,20 @@ def _claims(data: Data) -> Iterator[Comparison]:
     )
 
 
-FIGURE = Figure(
-    name="sipac-fig3",
-    title="all-reduce of the gradients of MobileNetV2 on four GPUs",
-    columns=("choice", "network", "algorithm", "time_ms"),
-    compute=_compute,
-    claims=_claims,
-    panels=Plot(
-        x="choice",
-        y="time_ms",
-        series="network",
-        title="14 MB, 20 Gb/s a GPU",
-        x_label="",
-        y_label="completion time (ms)",
-        kind="dots",
-    ),
-    notes=(
-        NOT_MODELLED,
-        (
-            "A GPU has two transceivers of 10 Gb/s. On SiPAC ring is rings along both"
-            " levels; auto is the best that is known on each network."
+FIGURE = figures(
+    __package__,
+    (
+        "sipac-fig3",
+        _compute,
+        _claims,
+        Plot(
+            x="choice",
+            y="time_ms",
+            series="network",
+            title="14 MB, 20 Gb/s a GPU",
+            x_label="",
+            y_label="completion time (ms)",
+            kind="dots",
         ),
     ),
 )

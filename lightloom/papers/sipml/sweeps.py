@@ -15,20 +15,16 @@ from lightloom.papers.claims import (
     not_reproducible,
     rising,
 )
-from lightloom.papers.reproduction import Data, Figure, Plot
+from lightloom.papers.reproduction import Data, Plot, figures
 from lightloom.papers.sipml.setup import (
     CLUSTERS,
-    COLUMNS,
-    CURVES,
     DATA_PARALLEL,
     FLAT,
-    LATENCY,
     MEGATRON,
     MOST_MODEL_PARALLEL,
     OCS,
     RESNET,
     RING,
-    ROOFLINE,
     TRANSFORMER,
     best_plan,
     curve_plot,
@@ -485,34 +481,14 @@ _TABLE1_CURVES: tuple[tuple[str, str, LineStyle], ...] = (
     ("paper", " (paper)", "--"),
 )
 
-FIGURE = (
-    Figure(
-        name="sipml-fig5",
-        takes_s=68,
-        title="time to accuracy against the rate of a GPU, 1024 GPUs",
-        columns=COLUMNS,
-        compute=_fig5_rows,
-        claims=_fig5_claims,
-        panels=_fig5_panels,
-        notes=(
-            CURVES,
-            ROOFLINE,
-            LATENCY,
-            (
-                "Replicas are alike: a few of them are replayed on a smaller fabric of"
-                " the same kind, to the picosecond what all of them take (a test"
-                " compares the two)."
-            ),
-        ),
-    ),
-    Figure(
-        name="sipml-fig6",
-        takes_s=8,
-        title="degrees of model and data parallelism on SiP-OCS, 1024 GPUs",
-        columns=COLUMNS,
-        compute=_fig6_rows,
-        claims=_fig6_claims,
-        panels=Plot(
+FIGURE = figures(
+    __package__,
+    ("sipml-fig5", _fig5_rows, _fig5_claims, _fig5_panels),
+    (
+        "sipml-fig6",
+        _fig6_rows,
+        _fig6_claims,
+        Plot(
             x="gbit_per_s",
             series={
                 "model_parallel": "model parallelism k",
@@ -524,34 +500,7 @@ FIGURE = (
             x_log=2,
             y_log=2,
         ),
-        notes=(CURVES, ROOFLINE, LATENCY),
     ),
-    Figure(
-        name="sipml-fig10",
-        takes_s=40,
-        title="time to accuracy against the number of GPUs, 8 Tb/s a GPU",
-        columns=COLUMNS,
-        compute=_fig10_rows,
-        claims=_fig10_claims,
-        panels=curve_plot("gpus", "GPUs"),
-        notes=(CURVES, ROOFLINE, LATENCY),
-    ),
-    Figure(
-        name="sipml-table1",
-        takes_s=16,
-        title="speed-up against fabric latency, 10 Tb/s a GPU, Transformer",
-        columns=(
-            *("gpus", "latency_us", "model_parallel", "batch", "iteration_us"),
-            *("speedup", "paper"),
-        ),
-        compute=_table1_rows,
-        claims=_table1_claims,
-        panels=_table1_panels,
-        notes=(
-            "The paper does not name the model of its table; ours is the Transformer.",
-            CURVES,
-            ROOFLINE,
-            LATENCY,
-        ),
-    ),
+    ("sipml-fig10", _fig10_rows, _fig10_claims, curve_plot("gpus", "GPUs")),
+    ("sipml-table1", _table1_rows, _table1_claims, _table1_panels),
 )

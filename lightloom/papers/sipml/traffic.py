@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.papers.claims import above, between, fact, holds
-from lightloom.papers.reproduction import Figure
-from lightloom.papers.sipml.setup import ROOFLINE, TRANSFORMER
+from lightloom.papers.reproduction import figures
+from lightloom.papers.sipml.setup import TRANSFORMER
 from lightloom.report.panel import Panel, Series
 from lightloom.synth.demand_subsets import most_partners
 from lightloom.training.iteration import traffic, training_iteration
@@ -153,24 +153,7 @@ def _panels(data: Data) -> Iterator[Panel]:
         yield Panel(title, "destination GPU", "source GPU", series, kind="matrix")
 
 
-FIGURE = Figure(
-    name="sipml-fig7",
-    takes_s=3,
-    title="traffic of an iteration, Transformer on 1024 GPUs, the first 32",
-    columns=("model_parallel", "src", "dst", "bytes"),
-    compute=_compute,
-    claims=_claims,
-    panels=_panels,
-    notes=(
-        (
-            f"Batch {_BATCH}. The paper gives neither the batch of its figure nor the"
-            " model's shapes: who talks to whom compares with it, and which entries"
-            " are larger; bytes do not."
-        ),
-        (
-            "Rows are those of the first replica; the others are alike. What the last"
-            " replica shown sends to the next one is not drawn."
-        ),
-        ROOFLINE,
-    ),
+FIGURE = figures(
+    __package__,
+    ("sipml-fig7", _compute, _claims, _panels),
 )

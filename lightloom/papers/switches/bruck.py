@@ -9,7 +9,7 @@ from lightloom.core.units import MIB, PS_PER_US
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.papers.claims import between, fact, holds, near
 from lightloom.papers.collectives import verified_schedule
-from lightloom.papers.reproduction import Figure, Plot
+from lightloom.papers.reproduction import Plot, figures
 from lightloom.plans.algorithms.bruck import hop_rounds
 from lightloom.replay import completion_time_ps
 
@@ -155,27 +155,7 @@ _PLOT = Plot(
     y_log=10,
 )
 
-FIGURE = Figure(
-    name="bruck-table1",
-    takes_s=4,
-    title="Bruck's collectives on rings of few strides",
-    columns=(
-        *("operation", "ranks", "mebibytes", "delay_us", "reconfigurations"),
-        *("cuts", "hops"),
-        *("time_us", "replayed_us", "known_us"),
-    ),
-    compute=_compute,
-    claims=_claims,
-    panels=_PLOT,
-    notes=(
-        (
-            "time_us charges 1.7 us a step and 1 us a hop; a replayed schedule pays"
-            " alpha for each hop, here 1 us, and nothing for a step."
-        ),
-        (
-            "cuts: before which steps strides change, in the order of time. The cost of"
-            " an all-gather sends all blocks of a step on each of its hops; our rings"
-            " pass none to a rank that has it."
-        ),
-    ),
+FIGURE = figures(
+    __package__,
+    ("bruck-table1", _compute, _claims, _PLOT),
 )

@@ -12,7 +12,7 @@ from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.instance import Instance
 from lightloom.papers.claims import between, holds, near
-from lightloom.papers.reproduction import Figure, Plot
+from lightloom.papers.reproduction import Plot, figures
 from lightloom.replay import completion_time_ps
 from lightloom.synth.bounds import find_bound
 from lightloom.synth.synthesise import synthesise
@@ -183,20 +183,7 @@ _PLOT = Plot(
     names=lambda switches: f"{switches} switches",
 )
 
-FIGURE = Figure(
-    name="decomposition-table1",
-    takes_s=50,
-    title="demands on parallel switches with a delay",
-    columns=(
-        *("matrix", "switches", "delay", "makespan", "line_bound", "uses_bound"),
-        *("known_published", "known_packing", "known_line_bound"),
-    ),
-    compute=_compute,
-    claims=_claims,
-    panels=_PLOT,
-    notes=(
-        "Times are in those that the busiest row or column takes on one circuit.",
-        f"permutations-noise has noise of {_NOISE} on all that is not 0.",
-        "uses_bound counts which switches a line uses twice: see switch-uses.",
-    ),
+FIGURE = figures(
+    __package__,
+    ("decomposition-table1", _compute, _claims, _PLOT),
 )

@@ -10,7 +10,7 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.instance import Instance
 from lightloom.papers.claims import between, holds, near
 from lightloom.papers.collectives import verified_schedule
-from lightloom.papers.reproduction import Figure, Plot
+from lightloom.papers.reproduction import Plot, figures
 from lightloom.replay import completion_time_ps
 from lightloom.synth.certify import signed
 from lightloom.synth.ocs.baseline_schedules import baseline_schedule, ideal_ps
@@ -119,26 +119,7 @@ _PLOT = Plot(
     y_log=10,
 )
 
-FIGURE = Figure(
-    name="overlap-table1",
-    takes_s=14,
-    title="all-reduce on switches that change while others transmit",
-    columns=(
-        *("nodes", "planes", "port_gbyte_per_s", "megabytes"),
-        *("method", "algorithm", "time_ms", "known_ms"),
-    ),
-    compute=_compute,
-    claims=_claims,
-    panels=_PLOT,
-    notes=(
-        "The ideal is an estimate; all other times of ours are of verified schedules.",
-        (
-            "overlapped: halving and doubling, planes changing by themselves; known:"
-            " the best whose planes hold what they are used for."
-        ),
-        (
-            "A published optimiser prints shorter times for some cases: on those"
-            " schedules planes do not hold what they are used for."
-        ),
-    ),
+FIGURE = figures(
+    __package__,
+    ("overlap-table1", _compute, _claims, _PLOT),
 )
