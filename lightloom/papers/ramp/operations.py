@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.units import PS_PER_US
 from lightloom.papers.claims import above, between, holds, near
 from lightloom.papers.collectives import best_bound, bound_text
-from lightloom.papers.ramp.closed_forms import ramp_runs, total
-from lightloom.papers.ramp.rivals import as_published, matched
+from lightloom.papers.ramp.closed_forms import as_published, matched, ramp_runs, total
 from lightloom.papers.ramp.systems import (
     AS_PRINTED,
     GB,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.ramp.rivals import TieredNetwork
+    from lightloom.papers.ramp.closed_forms import TieredNetwork
     from lightloom.papers.ramp.systems import Timed
     from lightloom.papers.reproduction import Data, Row, Tell
     from lightloom.report.panel import Panel

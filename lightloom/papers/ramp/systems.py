@@ -15,15 +15,17 @@ from lightloom.core.errors import InputError
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.papers.ramp.closed_forms import (
+    LEVELS,
+    STRATEGIES,
     Estimate,
     Processor,
     RepeatedSteps,
+    StrategyPlan,
     broadcast_run,
     ramp_runs,
     total,
 )
-from lightloom.papers.ramp.rivals import LEVELS, STRATEGIES, StrategyPlan
-from lightloom.papers.ramp.rivals import plans as ring_plans
+from lightloom.papers.ramp.closed_forms import plans as ring_plans
 from lightloom.report.panel import Panel, Series
 from lightloom.synth.ramp.exchange_routes import exchange_routes
 from lightloom.synth.ramp.multicast import best_pipeline, grow
@@ -34,7 +36,7 @@ from lightloom.synth.ramp.team import STEPS, Shape
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lightloom.papers.ramp.rivals import TieredNetwork
+    from lightloom.papers.ramp.closed_forms import TieredNetwork
     from lightloom.papers.reproduction import Data
 
 NAME = "ramp"
