@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lightloom.papers import PAPERS
+from lightloom.papers import PAPERS, declared
 from lightloom.papers.claims import CLAIM_COLUMNS
 from lightloom.report.panel import Panel, Series
 from lightloom.report.plots import save_plot
@@ -278,10 +276,6 @@ class Figure:
         )
 
 
-_FIGURES_FILE = "figures.toml"
-"""What a paper's figures show, beside the modules that compute them."""
-
-
 def figures(
     package: str, *parts: tuple[str, Compute, Claims, Panels]
 ) -> tuple[Figure, ...]:
@@ -292,12 +286,11 @@ def figures(
 
     `parts`: name of each, and what yields its rows, its claims and its panels.
     """
-    text = files(package).joinpath(_FIGURES_FILE).read_text(encoding="utf-8")
-    declared = tomllib.loads(text)
-    shared = declared.get("shared", {})
+    tables = declared(package)
+    shared = tables.get("shared", {})
 
     def told(name: str, compute: Compute, claims: Claims, panels: Panels) -> Figure:
-        given = dict(declared[name])
+        given = dict(tables[name])
         notes = (shared.get(note, note) for note in given.pop("notes", ()))
         given["notes"] = tuple(" ".join(note.split()) for note in notes)
         given["columns"] = tuple(given["columns"])

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from math import prod
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,7 +32,7 @@ from lightloom.synth.ramp.exchange_routes import exchange_routes
 from lightloom.synth.ramp.multicast import best_pipeline, grow
 from lightloom.synth.ramp.node_box import NodeBox
 from lightloom.synth.ramp.schedules import PHASES
-from lightloom.synth.ramp.team import STEPS, Shape
+from lightloom.synth.ramp.team import STEPS, Shape, boxes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -86,15 +87,7 @@ class Box:
 
 def boxes(fabric: Ramp, nodes: int) -> Iterator[Box]:
     """Yield the boxes of so many nodes that steps serve, fewest steps first."""
-    served = [
-        Box(x, racks, nodes // x // racks)
-        for x in range(1, fabric.groups + 1)
-        if nodes % x == 0
-        for racks in range(1, min(x, fabric.racks) + 1)
-        if nodes // x % racks == 0
-        and nodes // x // racks in {1, *range(x, x * x + 1, x)}
-        and nodes // x // racks <= fabric.nodes_per_rack
-    ]
+    served = [Box(*counts) for counts in boxes_of(fabric) if prod(counts) == nodes]
     if not served:
         what = "no groups, racks and numbers make up so many nodes"
         raise InputError(what, where="nodes", found=nodes)

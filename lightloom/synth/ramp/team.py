@@ -265,7 +265,7 @@ def _unserved(fabric: Ramp, nodes: IntArray) -> InputError:
         failed = f"they have {numbers} numbers in {groups}, which does not divide them"
     elif x * racks * numbers != len(nodes):
         failed = f"they are {len(nodes)} of the {x * racks * numbers} at these places"
-    nearest = min(_boxes(fabric), key=lambda box: _distance(box, counts, len(nodes)))
+    nearest = min(boxes_of(fabric), key=lambda box: _distance(box, counts, len(nodes)))
     fix = f"nearest (groups, racks, numbers) that are: {nearest}, {prod(nearest)} nodes"
     if prod(nearest) <= _MOST_NAMED:
         named = _nodes_of(fabric, nearest, present)
@@ -290,7 +290,7 @@ def _nodes_of(
     return fabric.node(group, rack, number).reshape(-1)
 
 
-def _boxes(fabric: Ramp) -> Iterator[tuple[int, int, int]]:
+def boxes_of(fabric: Ramp) -> Iterator[tuple[int, int, int]]:
     """Yield counts of groups, racks and numbers of which all nodes make a team."""
     for x in range(1, fabric.groups + 1):
         for racks in range(1, min(x, fabric.racks) + 1):
