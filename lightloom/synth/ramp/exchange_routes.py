@@ -361,7 +361,9 @@ class RoutedExchange:
                 block = rank[origin] * len(box) + rank[box.moved(origin, moving)]
                 dst = box.moved(src, by[hops])
                 ends = np.repeat(src[:, 0], len(hops)), dst.reshape(-1)
-                rows = joined_rows(box, ends, block.reshape(-1), self.chunks, Op.COPY)
+                rows = joined_rows(
+                    box.nodes, ends, block.reshape(-1), self.chunks, Op.COPY
+                )
                 yield StepPart(index, 0, index, rows)
 
     def followed(self, sources: IntArray, targets: IntArray) -> Followed:
@@ -385,7 +387,7 @@ class RoutedExchange:
         for index, hops in enumerate(self._hops(displacement)):
             yield Segment(0, index, self.routes.shifts[index].circuits(box))
             ends, moving = (src[hops], dst[hops]), blocks[hops % len(blocks)]
-            rows = joined_rows(box, ends, moving, self.chunks, Op.COPY)
+            rows = joined_rows(box.nodes, ends, moving, self.chunks, Op.COPY)
             yield StepPart(index, 0, index, rows)
 
     def _hops(self, chosen: IntArray | slice) -> Iterator[IntArray]:

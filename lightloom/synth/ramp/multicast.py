@@ -27,6 +27,7 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.schedule import Op, Segment, StepPart, Transfers
 from lightloom.core.units import transmission_ps
 from lightloom.plans.plan import Partition
+from lightloom.synth.ramp.node_box import joined_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +60,12 @@ class Tree:
     def depth(self) -> int:
         """Hops from the root to the last class."""
         return int(self.level.max(initial=0))
+
+    @property
+    def members(self) -> list[IntArray]:
+        """Nodes of each class but the root."""
+        cuts = np.flatnonzero(np.diff(self.of_class)) + 1
+        return np.split(self.node, cuts) if len(self.node) else []
 
     @property
     def transceivers(self) -> int:
@@ -159,15 +166,13 @@ class PipelinedTree:
 
 def tree_circuits(tree: Tree) -> Circuits:
     """Return the circuits of a tree, a multicast circuit a class and transceiver."""
-    width = tree.transceivers
-    used = np.arange(width, dtype=np.int64)
-    row_class = np.repeat(tree.of_class, width)
-    each = np.tile(used, len(tree.node))
-    return Circuits(
-        tree.feeder[row_class],
-        np.repeat(tree.node, width),
-        transceiver=tree.slot[row_class] * width + each,
-        multicast=row_class * width + each,
+    used = np.arange(tree.transceivers, dtype=np.int64)
+    columns = zip(tree.feeder.tolist(), tree.members, tree.slot.tolist(), strict=True)
+    return _circuits(
+        [
+            (feeder, hearers, slot * tree.transceivers + used)
+            for feeder, hearers, slot in columns
+        ]
     )
 
 
@@ -202,32 +207,32 @@ class PortionScatter:
     def events(self) -> Iterator[Segment | StepPart]:
         """Yield the segments, each with its step."""
         task, members = self.collective, self._members
-        rank = np.zeros(self.fabric.node_count, dtype=np.int64)
+        nodes = np.arange(self.fabric.node_count, dtype=np.int64)
+        rank = np.zeros_like(nodes)
         rank[list(task.nodes)] = np.arange(task.rank_count)
         cut = Partition(task.rank_count, task.chunk_count)
         for index, portion in enumerate(self._portions):
-            circuits, rows = [], []
+            circuits, ends, blocks = [], [], []
             for fed in portion:
                 hearers = members[fed.heard[0]]
                 used = fed.first + np.arange(fed.width, dtype=np.int64)
                 circuits.append((fed.feeder, hearers, used))
                 heard = np.concatenate([members[number] for number in fed.heard])
-                blocks = np.sort(rank[heard])
-                starts = np.flatnonzero(np.diff(blocks, prepend=-2) > 1)
-                ends = np.append(starts[1:], len(blocks)) - 1
-                lo, hi = cut.boundary(blocks[starts]), cut.boundary(blocks[ends] + 1)
-                rows.append((fed.feeder, hearers, lo, hi))
+                dst = np.repeat(hearers, len(heard))
+                ends.append(np.stack([np.full_like(dst, fed.feeder), dst]))
+                blocks.append(np.tile(rank[heard], len(hearers)))
             yield Segment(0, index, _circuits(circuits))
-            yield StepPart(index, 0, index, _transfers(rows))
+            src, dst = np.hstack(ends)
+            block = np.concatenate(blocks)
+            moved = joined_rows(nodes, (src, dst), block, cut.boundary, Op.COPY)
+            yield StepPart(index, 0, index, moved)
 
     @cached_property
     def _members(self) -> list[IntArray]:
         """Nodes of each class but the root."""
         task = self.collective
         root = task.nodes[task.root_rank]
-        tree = grow(self.fabric, task.nodes, root, self.fabric.groups)
-        cuts = np.flatnonzero(np.diff(tree.of_class)) + 1
-        return np.split(tree.node, cuts) if len(tree.node) else []
+        return grow(self.fabric, task.nodes, root, self.fabric.groups).members
 
     @cached_property
     def _portions(self) -> list[list[_Fed]]:
@@ -266,13 +271,3 @@ def _circuits(fed: list[tuple[int, IntArray, IntArray]]) -> Circuits:
     columns = map(np.concatenate, (src, dst, used, circuit))
     src_all, dst_all, used_all, circuit_all = columns
     return Circuits(src_all, dst_all, transceiver=used_all, multicast=circuit_all)
-
-
-def _transfers(fed: list[tuple[int, IntArray, IntArray, IntArray]]) -> Transfers:
-    """Return the rows: to each that hears a circuit the same ranges of chunks."""
-    src = [np.full(len(to) * len(lo), one, dtype=np.int64) for one, to, lo, _ in fed]
-    dst = [np.repeat(to, len(lo)) for _, to, lo, _ in fed]
-    first = np.concatenate([np.tile(lo, len(to)) for _, to, lo, _ in fed])
-    end = np.concatenate([np.tile(hi, len(to)) for _, to, _, hi in fed])
-    op = np.full(len(first), int(Op.COPY), dtype=np.int64)
-    return Transfers(np.concatenate(src), np.concatenate(dst), first, end, op)

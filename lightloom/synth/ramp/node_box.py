@@ -211,7 +211,7 @@ def ranks_of(box: NodeBox, task: Collective) -> IntArray:
 
 
 def joined_rows(
-    box: NodeBox,
+    nodes: IntArray,
     ends: tuple[IntArray, IntArray],
     part: IntArray,
     boundary: Callable[[IntArray], IntArray],
@@ -219,8 +219,8 @@ def joined_rows(
 ) -> Transfers:
     """Return rows between places, those of a pair whose parts follow each other as one.
 
-    `ends`: places that send and hear, shape (rows,) each. `boundary`: first chunk of
-    parts.
+    `nodes`: node at each place. `ends`: places that send and hear, shape (rows,) each.
+    `boundary`: first chunk of parts.
     """
     src, dst = ends
     order = np.lexsort((part, dst, src))
@@ -233,5 +233,4 @@ def joined_rows(
     first = np.flatnonzero(fresh)
     last = np.append(first[1:], len(lo))[: len(first)] - 1
     codes = np.full(len(first), int(op), dtype=np.int64)
-    nodes = box.nodes
     return Transfers(nodes[src[first]], nodes[dst[first]], lo[first], hi[last], codes)

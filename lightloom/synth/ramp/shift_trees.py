@@ -261,7 +261,7 @@ class TreeCollective:
         cut = Partition(1 if self.whole else self.tree.parts, task.chunk_count)
         for index, (shift, ends, part, op) in enumerate(self._moves()):
             yield Segment(0, index, shift.circuits(box))
-            moved = joined_rows(box, ends, part, cut.boundary, op)
+            moved = joined_rows(box.nodes, ends, part, cut.boundary, op)
             yield StepPart(index, 0, index, moved)
 
     def _moves(self) -> Iterator[_Move]:

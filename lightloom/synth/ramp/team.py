@@ -172,21 +172,13 @@ class Team:
         group, rack, lam = self.places
         return group[members], rack[members], lam[members]
 
-    @property
-    def fills_shape(self) -> bool:
-        """Whether there is a member at every place."""
-        return len(self) == self.shape.size
-
-    def member_at(self, places: Places) -> IntArray:
-        """Return the members at places, -1 where there is none."""
-        return self._member[self.shape.number_of(places)]
-
     def peers(self, step: int, members: IntArray, offset: IntArray | int) -> IntArray:
-        """Return the peers of members: see `Shape.peer`.
+        """Return the peers of members, -1 where there are none: see `Shape.peer`.
 
         `offset`: 0 to ``members(step) - 1``, one for all or one for each member.
         """
-        return self.member_at(self.shape.peer(step, self.at(members), offset))
+        places = self.shape.peer(step, self.at(members), offset)
+        return self._member[self.shape.number_of(places)]
 
 
 def team_of(fabric: Ramp, nodes: Sequence[int]) -> Team:
