@@ -29,8 +29,7 @@ from lightloom.formats.overlap_solution import (
 from lightloom.formats.schedule_reader import read_schedule
 from lightloom.formats.transfers_csv import read_transfers
 from lightloom.instances.instance_file import read_instance
-from lightloom.programs.import_schedule import lifted_program
-from lightloom.programs.overlap_schedule import overlap_schedule
+from lightloom.programs.import_schedule import lifted_program, overlap_schedule
 from lightloom.validate import verify
 from lightloom.validate.programs import verify_plan, verify_program
 

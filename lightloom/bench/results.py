@@ -386,7 +386,7 @@ def code_version(*, drawn: bool = False) -> str:
     apart = ("bench/", "cli/") if drawn else ("bench/", "report/", "cli/")
     root = Path(lightloom.__file__).parent
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted([*root.rglob("*.py"), *root.glob("papers/*/*.toml")]):
         name = path.relative_to(root).as_posix()
         if name.startswith(apart):
             continue  # who asks and who draws does not change the answer

@@ -156,7 +156,7 @@ def _import_solution(
         read_overlap_parameters,
         solution_of,
     )
-    from lightloom.programs.overlap_schedule import judged_schedule, overlap_schedule
+    from lightloom.programs.import_schedule import judged_schedule, overlap_schedule
 
     if config is None:
         what, fix = "a solution does not say what was solved", "give --config"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lightloom.bench.results import Row
     from lightloom.core.catalogue import Catalogue
-    from lightloom.papers.figure_job import FigureJob
+    from lightloom.papers.every_figure import FigureJob
     from lightloom.papers.reproduction import Figure
 
 RESULTS_FILE, INDEX_FILE = "results.jsonl", "index.html"
@@ -38,7 +38,7 @@ def reproduce_all(
     """
     from lightloom.bench.results import ResultsFile, read_results
     from lightloom.bench.sweep import pending
-    from lightloom.papers.figure_job import figure_jobs, rows_with_files
+    from lightloom.papers.every_figure import figure_jobs, rows_with_files
 
     folder.mkdir(parents=True, exist_ok=True)
     jobs = figure_jobs(figures, folder)
@@ -74,8 +74,7 @@ def _told(row: Row) -> str:
 def _index(jobs: Sequence[FigureJob], rows: Sequence[Row], path: Path) -> list[str]:
     """Write the index unless it is there, print it, and return what failed."""
     from lightloom.formats.atomic import atomic_write
-    from lightloom.papers.figure_job import rows_with_files
-    from lightloom.papers.index_page import index_page
+    from lightloom.papers.every_figure import index_page, rows_with_files
 
     names = {job.key: job.name for job in jobs}
     done = {row.instance: row for row in rows_with_files(jobs, rows)}
@@ -97,7 +96,7 @@ def _print(
 ) -> None:
     """Print a line for each figure: its verdicts and its time, or what went wrong."""
     from lightloom.papers.claims import ClaimVerdict
-    from lightloom.papers.index_page import verdict_counts
+    from lightloom.papers.every_figure import verdict_counts
     from lightloom.report.tables import Column, terminal_table
 
     lines: list[list[str | int]] = []

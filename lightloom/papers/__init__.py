@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
 from lightloom.core.catalogue import Catalogue
 
@@ -30,3 +33,10 @@ FIGURES: Catalogue[Figure] = Catalogue(
 def figure(name: str) -> Figure:
     """Return a figure."""
     return FIGURES.get(name)
+
+
+@cache
+def declared(package: str) -> dict[str, Any]:
+    """Return what the ``figures.toml`` of a folder declares, as `figures` says."""
+    text = files(package).joinpath("figures.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)

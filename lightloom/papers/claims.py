@@ -9,6 +9,8 @@ from itertools import pairwise
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any
 
+from lightloom.papers import declared
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -235,11 +237,22 @@ class TextClaim:
 
 
 def text_claims(paper: str) -> tuple[TextClaim, ...]:
-    """Return what a paper prints beside its figures, computed anew; takes seconds."""
+    """Return what a paper prints beside its figures, computed anew; takes seconds.
+
+    Those that cannot be computed come last: they are declared, with the reason.
+    """
     module = import_module(f"lightloom.papers.{paper}.text")
-    return tuple(module.claims())
-
-
-def unknown(where: str, claim: str, paper: str, why: str) -> TextClaim:
-    """Return a number that cannot be computed here."""
-    return TextClaim(where, not_reproducible(claim, paper, "-", why))
+    unknown = (
+        {key: " ".join(text.split()) for key, text in entry.items()}
+        for entry in declared(f"lightloom.papers.{paper}")["unknown"]
+    )
+    return (
+        *module.claims(),
+        *(
+            TextClaim(
+                entry["where"],
+                not_reproducible(entry["claim"], entry["paper"], "-", entry["why"]),
+            )
+            for entry in unknown
+        ),
+    )

@@ -29,44 +29,6 @@ ON_PAGE = ("lumorph", "sipml", "sipac", "ramp")
 """The papers that lightloom is about, by folder."""
 
 _VERDICT = CLAIM_COLUMNS.index("verdict")
-_SECTIONS = {
-    "lumorph-fig3": "section 3.2",
-    "lumorph-fig5": "section 5",
-    "lumorph-fig6": "section 5",
-    "lumorph-fig7": "abstract, section 5",
-    "lumorph-fig8a": "section 5",
-    "lumorph-fig8b": "section 5",
-    "lumorph-fig10": "section 6.1",
-    "lumorph-fig11": "section 6.1",
-    "sipml-fig5": "sections 1, 4, 4.3, findings (i) to (iv)",
-    "sipml-fig6": "section 4.3",
-    "sipml-fig7": "section 4.3",
-    "sipml-fig8": "section 4.3",
-    "sipml-fig9": "section 4.3",
-    "sipml-fig10": "section 4.3",
-    "sipml-table1": "section 4.3",
-    "sipac-fig3": "section 3",
-    "sipac-fig4a": "abstract, section 4",
-    "sipac-fig4b": "section 4",
-    "ramp-fig6": "section 4.1",
-    "ramp-fig7": "section 4.2",
-    "ramp-fig8": "section 6.1",
-    "ramp-fig15": "section 7.6",
-    "ramp-fig16": "abstract, section 8.1",
-    "ramp-fig17": "abstract, section 8.1",
-    "ramp-fig18": "abstract, section 8.2",
-    "ramp-fig19": "section 8.3",
-    "ramp-fig20": "section 8.3",
-    "ramp-fig21": "section 8.4",
-    "ramp-fig22": "section 8.4.1",
-    "ramp-fig23": "section 8.4.2",
-    "ramp-table3": "abstract, section 4.3",
-    "ramp-table4": "abstract, section 4.3",
-    "ramp-table9": "section 8.1",
-    "ramp-table10": "section 8.1",
-}
-"""Where a paper says what a figure shows."""
-
 _HEAD = """# Claims
 
 Every number that the four papers print and lightloom can compute, beside ours; and
@@ -111,7 +73,7 @@ def claims_page(folder: Path) -> str:
 def figure_section(figure: Figure, rows: Iterable[Sequence[str]]) -> str:
     """Return what the page says of a figure."""
     head = f"### {figure.label}: {figure.title}\n"
-    source = f"{_SECTIONS[figure.name]}; `lightloom reproduce {figure.name}`\n"
+    source = f"{figure.section}; `lightloom reproduce {figure.name}`\n"
     return "\n".join([head, source, _table(CLAIM_COLUMNS, rows)])
 
 

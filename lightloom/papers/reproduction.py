@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lightloom.papers import PAPERS
+from lightloom.papers import PAPERS, declared
 from lightloom.papers.claims import CLAIM_COLUMNS
 from lightloom.report.panel import Panel, Series
 from lightloom.report.plots import save_plot
@@ -27,6 +27,9 @@ Value: TypeAlias = int | float | str | None
 Row: TypeAlias = tuple[Value, ...]
 Tell: TypeAlias = "Callable[[str], None]"
 """Told in a few words what is being computed."""
+Compute: TypeAlias = "Callable[..., Iterable[Row]]"
+Claims: TypeAlias = "Callable[[Data], Iterable[Comparison]]"
+Panels: TypeAlias = "Callable[[Data], Iterable[Panel]]"
 
 
 @dataclass(frozen=True)
@@ -217,6 +220,8 @@ class Figure:
         Yield what the paper claims beside what the data say, and the plot.
     notes
         What a reader must know to read the numbers.
+    section
+        Where the paper says what the figure shows.
     takes_s
         Seconds that it takes one processor, measured.
     changes
@@ -226,10 +231,11 @@ class Figure:
     name: str
     title: str
     columns: tuple[str, ...]
-    compute: Callable[..., Iterable[Row]]
-    claims: Callable[[Data], Iterable[Comparison]]
-    panels: Callable[[Data], Iterable[Panel]]
+    compute: Compute
+    claims: Claims
+    panels: Panels
     notes: tuple[str, ...]
+    section: str = ""
     takes_s: int = 1
     changes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -268,6 +274,29 @@ class Figure:
         return Reproduction(
             self, data, tuple(self.claims(data)), tuple(self.panels(data))
         )
+
+
+def figures(
+    package: str, *parts: tuple[str, Compute, Claims, Panels]
+) -> tuple[Figure, ...]:
+    """Return figures of a package, which are declared in its ``figures.toml``.
+
+    A table a figure: `title`, `columns`, and where they are not the defaults `section`,
+    `takes_s` and `notes`; a note is a text, or the name of one of the table `shared`.
+
+    `parts`: name of each, and what yields its rows, its claims and its panels.
+    """
+    tables = declared(package)
+    shared = tables.get("shared", {})
+
+    def told(name: str, compute: Compute, claims: Claims, panels: Panels) -> Figure:
+        given = dict(tables[name])
+        notes = (shared.get(note, note) for note in given.pop("notes", ()))
+        given["notes"] = tuple(" ".join(note.split()) for note in notes)
+        given["columns"] = tuple(given["columns"])
+        return Figure(name, compute=compute, claims=claims, panels=panels, **given)
+
+    return tuple(told(*part) for part in parts)
 
 
 @dataclass(frozen=True)

@@ -20,54 +20,41 @@ from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective
 from lightloom.core.units import GIB
 from lightloom.instances.collectives import COLLECTIVES, check_collective
-from lightloom.synth.chunking import choose_chunks
-from lightloom.synth.ramp.broadcast_tree import grow
 from lightloom.synth.ramp.exchange_routes import RoutedExchange
-from lightloom.synth.ramp.held_blocks import Blocks
-from lightloom.synth.ramp.participants import team_of
+from lightloom.synth.ramp.multicast import PipelinedTree
 from lightloom.synth.ramp.schedules import (
     BARRIER,
-    CLASSES,
-    EXCHANGE,
-    HUBS,
     OPS,
-    RAREST,
     ROUTED,
-    SPREAD,
     STEPS,
     TREE,
-    WHOLE,
+    Way,
     fastest_phases,
     require_strategy,
-    routes_of,
     strategies,
-    ways,
+    way_of,
 )
-from lightloom.synth.ramp.segment_stream import (
+from lightloom.synth.ramp.team import per_pair, team_of
+from lightloom.synth.ramp.team_steps import (
+    Blocks,
     Content,
-    SomeItems,
     TeamCollective,
     circuits,
     rows_of,
-    stream,
 )
-from lightloom.synth.ramp.transceivers import per_pair
 from lightloom.validate.schedule_stream import check_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from random import Random
-    from typing import TypeAlias
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Task
     from lightloom.instances.fabrics.ramp import Ramp
-    from lightloom.synth.ramp.broadcast_tree import Tree
     from lightloom.synth.ramp.exchange_routes import Routes
-    from lightloom.synth.ramp.segment_stream import Phase
+    from lightloom.synth.ramp.multicast import Tree
+    from lightloom.synth.ramp.team_steps import Phase
     from lightloom.validate.schedule_stream import StreamReport
-
-    _Followed: TypeAlias = tuple[IntArray, Iterator[Segment | StepPart]]
 
 
 SEND, RECEIVE = "send", "receive"
@@ -349,7 +336,7 @@ OPERATIONS = tuple(sorted((*OPS, BARRIER)))
 MOST_FOLLOWED_NODES = 4096
 """Most nodes for which the data of every chunk are followed."""
 _MOST_CELLS = 2**24
-_MOST_ROWS = 2**22
+"""Most chunks of all nodes that are followed where there are more nodes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,49 +346,11 @@ class RampOperation:
     A barrier is an all-reduce of one byte, by exchange. Ranks are members of the team,
     in the order of the information map, so that blocks of a subgroup lie together.
 
-    `collective`: what is done, a chunk for each block. `block_bytes`: size of the
-    blocks of an all-to-all that routes are chosen for.
+    `way`: how it is done, a chunk for each block.
     """
 
-    fabric: Ramp
-    collective: Collective
+    way: Way
     strategy: str
-    block_bytes: int = 4
-
-    @property
-    def exchange(self) -> RoutedExchange | None:
-        """The all-to-all on routes, ``None`` where it goes otherwise."""
-        if self.strategy not in ROUTED:
-            return None
-        nodes, size_bytes = self.collective.nodes, self.block_bytes
-        routes = routes_of(self.fabric, nodes, self.strategy, size_bytes)
-        return RoutedExchange(self.collective, routes)
-
-    def events(self) -> Iterator[Segment | StepPart]:
-        """Yield the segments and steps."""
-        exchange = self.exchange
-        if exchange is not None:
-            yield from exchange.events(_MOST_ROWS)
-        elif self.strategy in (CLASSES, HUBS, RAREST, SPREAD, TREE, WHOLE):
-            (way,) = ways(self.fabric, self.collective, self.strategy)
-            yield from way.events()
-        else:
-            yield from stream(self._by_steps, most_rows=_MOST_ROWS)
-
-    def followed(self, sources: IntArray, targets: IntArray) -> _Followed:
-        """Return the first chunks of some blocks of an all-to-all, and their events.
-
-        `sources`, `targets`: ranks that the blocks go from and to, shape (blocks,)
-        each.
-        """
-        exchange = self.exchange
-        if exchange is not None:
-            blocks = sources * self.collective.rank_count + targets
-            return exchange.chunks(blocks), exchange.followed(blocks)
-        job = self._by_steps
-        placed = Blocks.of(job.team, self.collective)
-        items = SomeItems.at_home(placed, sources, targets)
-        return items.chunk, stream(job, items=items, most_rows=_MOST_ROWS)
 
     def time_ps(self, buffer_bytes: int) -> int | None:
         """Return how long an all-to-all on routes takes, up to rounding, else ``None``.
@@ -409,15 +358,10 @@ class RampOperation:
         `buffer_bytes`: what each node has for all; one that the nodes do not divide is
         cut into blocks of the next larger size.
         """
-        exchange, ranks = self.exchange, self.collective.rank_count
-        if exchange is None:
+        plan = self.way.plan
+        if not isinstance(plan, RoutedExchange):
             return None
-        return exchange.routes.time_ps(-(-buffer_bytes // ranks))
-
-    @property
-    def _by_steps(self) -> TeamCollective:
-        team = team_of(self.fabric, self.collective.nodes)
-        return TeamCollective(team, self.collective, self.strategy == EXCHANGE)
+        return plan.routes.time_ps(-(-buffer_bytes // plan.collective.rank_count))
 
 
 def operation(
@@ -453,15 +397,22 @@ def operation(
     if strategy not in ROUTED:
         order = tuple(team_of(fabric, nodes).nodes.tolist())
     if name == BARRIER:
-        return RampOperation(fabric, Collective("all-reduce", order, 1, 1), EXCHANGE)
+        task = Collective("all-reduce", order, 1, 1)
+    elif strategy == TREE:
+        task = Collective(name, order, 2**20, 16, _root_of(name, nodes, root))
+    else:
+        count = len(order)
+        root = _root_of(name, nodes, root)
+        task = Collective(name, order, 4 * count, count, root)
+    block_bytes = (buffer_bytes or GIB) // len(order)
+    return RampOperation(way_of(fabric, task, strategy, block_bytes), strategy)
+
+
+def _root_of(name: str, nodes: Sequence[int], root: int | None) -> int | None:
+    """Return the root of an operation, the first node where it has one unnamed."""
     if not COLLECTIVES[name].rooted:
-        root = None
-    elif root is None:
-        root = nodes[0]
-    task = Collective(name, order, 4 * len(order), len(order), root)
-    if strategy == TREE and name == "broadcast":
-        task = Collective(name, order, 2**20, 16, root)
-    return RampOperation(fabric, task, strategy, (buffer_bytes or GIB) // len(order))
+        return None
+    return nodes[0] if root is None else root
 
 
 def check_operation(
@@ -474,17 +425,20 @@ def check_operation(
     those of `samples` chunks, the first and the last among them, the others random.
     An all-to-all of more nodes streams the transfers of the sampled items alone.
     """
-    task = job.collective
+    way = job.way
+    fabric, task = way.fabric, way.collective
     ranks, random = task.rank_count, seeded_random(seed)
     cells = ranks * task.chunk_count
     if ranks <= MOST_FOLLOWED_NODES or cells <= _MOST_CELLS:
-        return check_stream(job.fabric, task, job.events())
+        return check_stream(fabric, task, way.events())
     if task.op != "all-to-all":
         drawn = _drawn(task.chunk_count, samples, random)
-        return check_stream(job.fabric, task, job.events(), chunks=drawn)
+        return check_stream(fabric, task, way.events(), chunks=drawn)
     pairs = _drawn(ranks * ranks, samples * ranks, random)
-    chunks, events = job.followed(pairs // ranks, pairs % ranks)
-    return check_stream(job.fabric, task, events, chunks=np.sort(chunks))
+    plan = way.plan
+    assert isinstance(plan, RoutedExchange | TeamCollective)
+    chunks, events = plan.followed(pairs // ranks, pairs % ranks)
+    return check_stream(fabric, task, events, chunks=np.sort(chunks))
 
 
 def _drawn(count: int, samples: int, random: Random) -> IntArray:
@@ -522,29 +476,18 @@ def node_program(
         strategy=strategy,
         buffer_bytes=task.buffer_bytes,
     )
-    how = job.strategy
-    sized = job.collective
+    sized = job.way.collective
     if op != BARRIER:
         sized = msgspec.structs.replace(
             sized, buffer_bytes=task.buffer_bytes, chunks=None
         )
         check_collective(sized, fabric.node_count)
-    if how == TREE:
-        (way,) = ways(fabric, sized, TREE)
-        fanout, pieces = way.parameters["fanout"], way.parameters["pieces"]
-        assert isinstance(fanout, int)
-        assert isinstance(pieces, int)
-        start = sized.nodes[sized.root_rank]
-        tree = grow(fabric, sized.nodes, start, fanout)
-        return tree_program(tree, way.collective, pieces, node)
-    ranks = sized.rank_count
-    chunked = choose_chunks(sized, 1 if how in (EXCHANGE, WHOLE) else ranks)
-    if how in (CLASSES, HUBS, RAREST, SPREAD, WHOLE):
-        (way,) = ways(fabric, sized, how)
-        return program_of_events(fabric, way.collective, way.events(), node)
-    if how in ROUTED:
-        routes = routes_of(fabric, task.nodes, how, sized.buffer_bytes // ranks)
-        return routed_program(routes, chunked, node)
-    return program(
-        TeamCollective(team_of(fabric, task.nodes), chunked, how == EXCHANGE), node
-    )
+    way = way_of(fabric, sized, job.strategy)
+    match way.plan:
+        case TeamCollective() as plan:
+            return program(plan, node)
+        case RoutedExchange() as plan:
+            return routed_program(plan.routes, plan.collective, node)
+        case PipelinedTree() as plan:
+            return tree_program(plan.tree, plan.collective, plan.pieces, node)
+    return program_of_events(fabric, way.collective, way.events(), node)

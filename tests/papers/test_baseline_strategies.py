@@ -15,21 +15,24 @@ from lightloom.instances.fabrics.superpod import SuperPod
 from lightloom.instances.fabrics.topoopt import TopoOpt
 from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.instance import Instance
-from lightloom.papers.ramp.closed_forms import Processor, RepeatedSteps, together, total
-from lightloom.papers.ramp.rivals import (
+from lightloom.papers.ramp.closed_forms import (
     GRID,
     HIERARCHICAL,
     LEVELS,
     OPERATIONS,
     RING,
+    Processor,
+    RepeatedSteps,
     Tier,
     TieredNetwork,
     as_published,
     fat_tree,
     matched,
     plans,
+    together,
     topoopt,
     torus,
+    total,
 )
 from lightloom.papers.ramp.systems import Box, boxes, fastest, ramp_plans
 from lightloom.replay import replay
@@ -40,7 +43,7 @@ from tests.examples.ramp_networks import network
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
-    from lightloom.papers.ramp.rivals import Forwarding, StrategyPlan
+    from lightloom.papers.ramp.closed_forms import Forwarding, StrategyPlan
 
 # A link of 8 Tb/s carries a byte in a picosecond, so no time is rounded.
 BUFFER = 2**24

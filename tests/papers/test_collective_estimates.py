@@ -16,9 +16,9 @@ from lightloom.papers.ramp.closed_forms import (
     total,
 )
 from lightloom.replay import replay
-from lightloom.synth.ramp.broadcast_tree import grow, tree_stream
-from lightloom.synth.ramp.participants import Shape
+from lightloom.synth.ramp.multicast import PipelinedTree, grow
 from lightloom.synth.ramp.schedules import ways
+from lightloom.synth.ramp.team import Shape
 from tests.examples.ramp_networks import network
 
 GBIT = 10**9
@@ -76,7 +76,7 @@ def test_a_broadcast_agrees_too() -> None:
     nodes = tuple(range(fabric.node_count))
     task = Collective("broadcast", nodes, 2**26, 16)
     tree = grow(fabric, nodes, 0, 1)
-    events = list(tree_stream(tree, task, 16))
+    events = list(PipelinedTree(task, tree, 16).events())
     made = Schedule(
         fabric.table(),
         task,

@@ -10,7 +10,7 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.units import KIB, MIB
-from lightloom.papers import FIGURES, figure
+from lightloom.papers import FIGURES, FOLDERS, declared, figure
 from lightloom.papers.claims import ClaimVerdict
 from lightloom.papers.lumorph.training import MODELS
 from lightloom.papers.ramp.systems import GB, MB
@@ -161,6 +161,22 @@ def test_all_figures_are_in_the_catalogue() -> None:
     assert list(FIGURES) == sorted(small.name for small in SMALL)
     with pytest.raises(InputError, match="lumorph-fig7"):
         figure("lumorph-fig77")
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_all_that_is_declared_is_told(folder: str) -> None:
+    """No table without its figure, no shared note that none has, a section for each."""
+    tables = dict(declared(f"lightloom.papers.{folder}"))
+    shared, _ = tables.pop("shared", {}), tables.pop("unknown", ())
+    assert set(tables) <= set(FIGURES)
+    assert set(shared) <= {note for one in tables.values() for note in one["notes"]}
+    if folder != "switches":
+        assert all(figure(name).section for name in tables)
+    for name in tables:
+        notes = figure(name).notes
+        assert notes
+        assert not set(notes) & set(shared)
+        assert all(note == " ".join(note.split()) for note in notes)
 
 
 @pytest.mark.parametrize("small", SMALL, ids=lambda small: small.name)

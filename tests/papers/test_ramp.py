@@ -8,8 +8,8 @@ import pytest
 
 from lightloom.papers import figure
 from lightloom.papers.claims import ClaimVerdict
+from lightloom.papers.ramp.closed_forms import apart, fat_tree
 from lightloom.papers.ramp.components import is_served
-from lightloom.papers.ramp.rivals import apart, fat_tree
 from lightloom.papers.ramp.systems import GB, MB, on_ramp, size_text
 
 if TYPE_CHECKING:

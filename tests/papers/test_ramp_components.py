@@ -9,14 +9,12 @@ import pytest
 from lightloom.papers.ramp.components import (
     DCN,
     HPC,
-    NODE_GBIT_PER_S,
-    RampParts,
-    usd_per_gbit,
-)
-from lightloom.papers.ramp.power_budget import (
     LEAST_AT_RECEIVER_DBM,
     LEAST_ON_PATH_DBM,
+    NODE_GBIT_PER_S,
     Budget,
+    RampParts,
+    usd_per_gbit,
 )
 
 

@@ -14,7 +14,7 @@ from lightloom.bench.results import read_results
 from lightloom.cli.reproduce_all import INDEX_FILE, RESULTS_FILE, reproduce_all
 from lightloom.core.catalogue import Catalogue
 from lightloom.core.errors import InputError, NoAnswerError
-from lightloom.papers.figure_job import figure_jobs, rows_with_files
+from lightloom.papers.every_figure import figure_jobs, rows_with_files
 from tests.hang_guard import HUNG_S
 
 if TYPE_CHECKING:
@@ -148,6 +148,6 @@ def test_what_is_out_of_date_is_done_again(
     (tmp_path / "overlap-fig3" / "overlap-fig3.png").unlink()
     kept = rows_with_files(figure_jobs(CHEAP, tmp_path), rows)
     assert [row.instance for row in kept] == ["overlap-fig10"]
-    version = "lightloom.papers.figure_job.code_version"
+    version = "lightloom.papers.every_figure.code_version"
     monkeypatch.setattr(version, lambda *, drawn: f"other {drawn}")
     assert rows_with_files(figure_jobs(CHEAP, tmp_path), rows) == ()

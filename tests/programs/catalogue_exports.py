@@ -23,8 +23,8 @@ from lightloom.formats.msccl_xml import msccl_xml, parse_msccl
 from lightloom.formats.mscclpp_plan import plan_of
 from lightloom.instances.catalogue import instance_names, load_instance
 from lightloom.plans.algorithms import ALGORITHMS
+from lightloom.programs.export_program import plan_json
 from lightloom.programs.lowering import ProgramLimitError, lower
-from lightloom.programs.mscclpp_plan import plan_json
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.programs import verify_plan, verify_program
 from lightloom.validate.programs.form import check_form, check_limits

@@ -15,7 +15,7 @@ from lightloom.formats.overlap_solution import (
     OverlapSolution,
     solution_of,
 )
-from lightloom.programs.overlap_schedule import judged_schedule, overlap_schedule
+from lightloom.programs.import_schedule import judged_schedule, overlap_schedule
 from lightloom.replay import replay
 from lightloom.validate import verify
 from tests.cli.program import run

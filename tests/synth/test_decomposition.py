@@ -15,7 +15,7 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.instance import Instance
-from lightloom.papers.switches.decomposition import permutation_matrix, pipeline_matrix
+from lightloom.papers.switches.tables import permutation_matrix, pipeline_matrix
 from lightloom.replay import completion_time_ps
 from lightloom.synth.bounds import LowerBounds
 from lightloom.synth.certify import signed

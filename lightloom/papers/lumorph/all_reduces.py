@@ -17,7 +17,7 @@ from lightloom.papers.claims import (
 )
 from lightloom.papers.collectives import best_bound, bound_text, bound_us
 from lightloom.papers.lumorph.rack import ideal_switch, lightpath, measure, tree_pieces
-from lightloom.papers.reproduction import Figure, Plot
+from lightloom.papers.reproduction import Plot, figures
 from lightloom.report.panel import Mark, Panel, Series
 
 if TYPE_CHECKING:
@@ -581,71 +581,9 @@ def _fig8b_panels(data: Data) -> Iterator[Panel]:
         yield from plot(data.where(algorithm=algorithm))
 
 
-FIGURE = (
-    Figure(
-        name="lumorph-fig7",
-        takes_s=105,
-        title="all-reduce against buffer size: 64, 128, 256 GPUs",
-        columns=(
-            *("gpus", "buffer", "buffer_bytes", "algorithm", "chosen"),
-            *(REPLAYED, CHARGED, "steps", "reconfigurations"),
-        ),
-        compute=_fig7_rows,
-        claims=_fig7_claims,
-        panels=_fig7_panels,
-        notes=(
-            (
-                "time_us is what replay says: a plane pays only for circuits it does"
-                " not hold yet, and rounds share lasers where that saves more than it"
-                " costs. every_round_charged_us is the paper's rule: every round has"
-                " all lasers and pays 3.7 us. Ring, tree and auto (switch) run on the"
-                " ideal switch and pay nothing."
-            ),
-            (
-                "The tree is the double binary tree, cut into as many pieces as suit"
-                " the buffer; the paper does not say how its tree is pipelined."
-            ),
-            (
-                "The figure is printed without values; the authors' values beside ours"
-                " are those that their published constants give."
-            ),
-        ),
-    ),
-    Figure(
-        name="lumorph-fig8a",
-        takes_s=33,
-        title="all-reduce of 4 MiB on 256 GPUs against the reconfiguration delay",
-        columns=(
-            *("delay_us", "algorithm", "chosen", "time_us", "every_round_charged_us"),
-            *("steps", "reconfigurations", "ring_on_switch_us"),
-            "best_on_switch_us",
-        ),
-        compute=_fig8a_rows,
-        claims=_fig8a_claims,
-        panels=_fig8a_panels,
-        notes=(
-            "The paper does not print the buffer; its constants give its 4X at 4 MiB.",
-            (
-                "time_us is replayed: schedules are synthesised anew for every delay,"
-                " and the longer it is the more rounds share circuits."
-                " every_round_charged_us is the paper's rule."
-            ),
-        ),
-    ),
-    Figure(
-        name="lumorph-fig8b",
-        takes_s=47,
-        title="all-reduce on 256 GPUs against the data rate of a laser",
-        columns=(
-            *("laser_gbit_per_s", "buffer", "algorithm", "chosen", REPLAYED, CHARGED),
-            *("steps", "reconfigurations"),
-        ),
-        compute=_fig8b_rows,
-        claims=_fig8b_claims,
-        panels=_fig8b_panels,
-        notes=(
-            "The paper's buffers for this figure are not given in its text.",
-            "time_us is replayed, every_round_charged_us is the paper's rule.",
-        ),
-    ),
+FIGURE = figures(
+    __package__,
+    ("lumorph-fig7", _fig7_rows, _fig7_claims, _fig7_panels),
+    ("lumorph-fig8a", _fig8a_rows, _fig8a_claims, _fig8a_panels),
+    ("lumorph-fig8b", _fig8b_rows, _fig8b_claims, _fig8b_panels),
 )

@@ -11,7 +11,7 @@ from lightloom.core.task import Collective
 from lightloom.core.units import MIB
 from lightloom.papers.claims import above, between, holds, rising
 from lightloom.papers.lumorph.rack import lightpath, measure
-from lightloom.papers.reproduction import Figure, Plot
+from lightloom.papers.reproduction import Plot, figures
 from lightloom.plans.algorithms import make_algorithm
 from lightloom.report.panel import Mark, Panel, Series
 from lightloom.routing.congestion import edge_loads
@@ -374,26 +374,13 @@ def _fig6_panels(data: Data) -> Iterator[Panel]:
         yield Panel(title, "", "reconfigurations", series, kind="bars")
 
 
-FIGURE = (
-    Figure(
-        name="lumorph-fig3",
-        takes_s=2,
-        title="seconds to route circuits with the least overlap",
-        columns=(
-            *(
-                "gpus",
-                "pattern",
-                "rounds",
-                "requests",
-                "seconds",
-                "congestion",
-                "bound",
-            ),
-            "proved_optimal",
-        ),
-        compute=_fig3_rows,
-        claims=_fig3_claims,
-        panels=Plot(
+FIGURE = figures(
+    __package__,
+    (
+        "lumorph-fig3",
+        _fig3_rows,
+        _fig3_claims,
+        Plot(
             x="gpus",
             y="seconds",
             series="pattern",
@@ -403,66 +390,7 @@ FIGURE = (
             x_log=2,
             y_log=10,
         ),
-        notes=(
-            (
-                "Seconds depend on the machine; everything else does not. Best of"
-                " three runs (all-to-all: one) over the distinct rounds of a pattern."
-            ),
-            (
-                "congestion is that of the worst round, bound the largest bound of a"
-                " round: where they are equal the worst round is proved optimal."
-            ),
-        ),
     ),
-    Figure(
-        name="lumorph-fig5",
-        takes_s=3,
-        title="circuits that share an edge, random against minimum-congestion routes",
-        columns=(
-            *("gpus", "algorithm", "router", "overlap_routes"),
-            "overlap_routes_per_wavelength",
-        ),
-        compute=_fig5_rows,
-        claims=_fig5_claims,
-        panels=_fig5_panels,
-        notes=(
-            (
-                "overlap_routes counts every route, as the paper does. Peers of one"
-                " round use different wavelengths, which share a waveguide:"
-                " overlap_routes_per_wavelength is the number of waveguides truly"
-                " needed."
-            ),
-            (
-                f"random: one of the {CANDIDATES} shortest simple paths by Yen's"
-                " algorithm, with seed 0. minimum-congestion: Algorithm 2 by"
-                " negotiated routing, checked against cuts. Ranks on tiles in"
-                " row-major order."
-            ),
-        ),
-    ),
-    Figure(
-        name="lumorph-fig6",
-        takes_s=26,
-        title="reconfigurations of an all-reduce with 20 and 40 waveguides",
-        columns=(
-            *("waveguides", "algorithm", "router", "reconfigurations_paper_rule"),
-            *("reconfigurations", "time_us"),
-        ),
-        compute=_fig6_rows,
-        claims=_fig6_claims,
-        panels=_fig6_panels,
-        notes=(
-            (
-                "reconfigurations_paper_rule: every route takes a waveguide of each"
-                " edge for itself, a round that lacks waveguides is split in halves"
-                " until all fit, and every round is charged. reconfigurations:"
-                " circuits of different wavelengths share a waveguide, and a plane"
-                " pays only for what it does not hold."
-            ),
-            (
-                f"random: one of the {CANDIDATES} shortest simple paths, seed 0."
-                " Fibres between wafers are as many as waveguides."
-            ),
-        ),
-    ),
+    ("lumorph-fig5", _fig5_rows, _fig5_claims, _fig5_panels),
+    ("lumorph-fig6", _fig6_rows, _fig6_claims, _fig6_panels),
 )

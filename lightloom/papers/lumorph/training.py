@@ -21,7 +21,7 @@ from lightloom.formats.communication_log import (
 from lightloom.instances.computation_table import computation_graph
 from lightloom.papers.claims import above, below, between, fact, holds, not_reproducible
 from lightloom.papers.lumorph.rack import ideal_switch, lightpath, measure
-from lightloom.papers.reproduction import Figure
+from lightloom.papers.reproduction import figures
 from lightloom.replay.workload import CallQueue, replay_iteration
 from lightloom.report.panel import Panel, Series
 from lightloom.training.iteration import training_iteration
@@ -66,18 +66,6 @@ MODELS = (
     TrainedModel("BERT", "bert-large", 1),
     TrainedModel("Inception", "inception-v3", 8),
     TrainedModel("NCF", "ncf", 1024),
-)
-
-STRATEGIES = (
-    "the strategies of the logs are those of FlexFlow's search; every model here is"
-    " data parallel, one all-reduce for each layer with parameters, and there are no"
-    " LAYERTOLAYER transfers."
-)
-
-
-WITHOUT_LOGS = (
-    "The authors publish communication logs, which are not part of this program: with"
-    " `--logs DIR` their calls are taken. Without, these stand in:"
 )
 
 
@@ -542,49 +530,8 @@ def _fig11_panels(data: Data) -> Iterator[Panel]:
         )
 
 
-_BATCHES = "Samples a GPU, which the paper does not give: {}; those are drawn.".format(
-    ", ".join(f"{trained.title} {trained.local_batch}" for trained in MODELS)
-)
-
-FIGURE = (
-    Figure(
-        name="lumorph-fig10",
-        title="sizes of the all-reduces of three models, cumulated",
-        columns=("model", "all_reduce_bytes", "share_of_calls_up_to_it"),
-        compute=_fig10_rows,
-        claims=_fig10_claims,
-        panels=_fig10_panels,
-        notes=(
-            f"{WITHOUT_LOGS} {STRATEGIES}",
-            (
-                "Gradients of ours have 4 bytes (tf32); the paper does not say. Which"
-                " model has more or larger calls compares with the paper; sizes do"
-                " not, without its strategies."
-            ),
-        ),
-    ),
-    Figure(
-        name="lumorph-fig11",
-        takes_s=42,
-        title="training throughput of three models, ring against LUMORPH",
-        columns=(
-            *("model", "samples_per_gpu", "gpus", "algorithm", "iteration_us"),
-            *("samples_per_s", "over_ring"),
-        ),
-        compute=_fig11_rows,
-        claims=_fig11_claims,
-        panels=_fig11_panels,
-        notes=(
-            f"{WITHOUT_LOGS} {STRATEGIES}",
-            _BATCHES,
-            (
-                "Calls wait in one queue and are served one by one; computation goes"
-                " on meanwhile. Compute times are the roofline of an A100 in tf32, a"
-                " lower bound; the paper measured an A100. An all-reduce's time is a"
-                " line through replays at 256 KiB and 64 MiB, every round of LUMORPH"
-                " charged a reconfiguration; that of auto, replayed, is lines between"
-                " powers of four from 1 KiB to 256 MiB."
-            ),
-        ),
-    ),
+FIGURE = figures(
+    __package__,
+    ("lumorph-fig10", _fig10_rows, _fig10_claims, _fig10_panels),
+    ("lumorph-fig11", _fig11_rows, _fig11_claims, _fig11_panels),
 )

@@ -1,12 +1,25 @@
-"""RAMP Figs 20 to 23: all-reduce and reduce-scatter by strategy, size and nodes."""
+"""RAMP Figs 8, 15, 20 to 23: steps and times of all-reduce and reduce-scatter."""
 
 from __future__ import annotations
 
+from math import ceil, log
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from lightloom.core.units import PS_PER_US
-from lightloom.papers.claims import above, below, between, holds, near, rising
-from lightloom.papers.ramp.rivals import (
+from lightloom.instances.fabrics.ramp import Ramp
+from lightloom.papers.claims import (
+    above,
+    below,
+    between,
+    fact,
+    falling,
+    holds,
+    near,
+    rising,
+)
+from lightloom.papers.ramp.closed_forms import (
     HIERARCHICAL,
     RING,
     STRATEGIES,
@@ -16,11 +29,11 @@ from lightloom.papers.ramp.rivals import (
     topoopt,
 )
 from lightloom.papers.ramp.systems import (
-    ESTIMATED,
     GB,
     MB,
     NOT_PRINTED,
     PROCESSOR,
+    TERABIT,
     boxes,
     fastest,
     on_ramp,
@@ -30,15 +43,19 @@ from lightloom.papers.ramp.systems import (
     size_text,
     title_of,
 )
-from lightloom.papers.reproduction import Figure, Plot
+from lightloom.papers.reproduction import Plot, figures
+from lightloom.programs.ramp_nic import check_operation, operation
 from lightloom.report.panel import Mark, Panel, Series
+from lightloom.synth.ramp.team import STEPS, Shape, per_pair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from lightloom.papers.claims import Comparison
+    from lightloom.core.columns import IntArray
+    from lightloom.papers.claims import Comparison, Point
     from lightloom.papers.ramp.systems import Timed
     from lightloom.papers.reproduction import Data, Row, Tell
+
 
 BITS_PER_S = 2_400_000_000_000
 SIZES = tuple(2**k for k in range(4, 17))
@@ -336,71 +353,191 @@ def _fig23_claims(data: Data) -> Iterator[Comparison]:
     )
 
 
-FIGURE = (
-    Figure(
-        name="ramp-fig20",
-        title="parts of the time of an all-reduce on 65,536 nodes",
-        columns=(
-            *("buffer", "system", "strategy", "time_us"),
-            *(*PARTS.values(), "times_ramp"),
+PRINTED_SUBGROUPS = (18, 18, 18, 27)
+"""Subgroups by step, from Table 5: Lambda J, Lambda J, Lambda x, J x^2."""
+_SHOWN = 3
+
+
+def _fig8_rows(tell: Tell, *, sizes: tuple[int, int, int] = (3, 3, 6)) -> Iterator[Row]:
+    """Yield the subgroups of every step for (groups, racks, numbers)."""
+    tell("subgroups")
+    for step in STEPS:
+        of = _subgroups(Shape(*sizes), step)
+        for number in np.unique(of).tolist():
+            nodes = np.flatnonzero(of == number).tolist()
+            yield step, number, " ".join(map(str, nodes))
+
+
+def _subgroups(shape: Shape, step: int) -> IntArray:
+    """Return the subgroup of each node in a step."""
+    places = shape.places_of(np.arange(shape.size, dtype=np.int64))
+    return shape.subgroup(step, places)
+
+
+def _as_many(counts: Iterable[int], wanted: Iterable[int]) -> tuple[Point, ...]:
+    """Return points that hold if numbers by step are those that are wanted."""
+    differences = (
+        count - printed for count, printed in zip(counts, wanted, strict=True)
+    )
+    named = (f"step {step}" for step in STEPS)
+    return between(dict(zip(named, differences, strict=True)), least=0, most=0)
+
+
+def _fig8_claims(data: Data) -> Iterator[Comparison]:
+    shape = Shape(*data.given["sizes"])
+    fabric = Ramp(groups=shape.groups, racks=shape.racks, nodes_per_rack=shape.numbers)
+    report = check_operation(operation(fabric, "reduce-scatter", range(shape.size)))
+    counts = tuple(len(np.unique(_subgroups(shape, step))) for step in STEPS)
+    yield holds(
+        "subgroups by step (Table 5)",
+        ", ".join(map(str, PRINTED_SUBGROUPS)),
+        ", ".join(map(str, counts)),
+        points=_as_many(counts, PRINTED_SUBGROUPS),
+        why="another network than the paper's",
+    )
+    yield holds(
+        "every node ends with one part of all nodes' sums, and nothing contends",
+        "yes",
+        f"{report.circuits} circuits, {report.followed} of {report.chunks} chunks"
+        f" followed, {len(report.violations)} violations",
+        points=between({"violations": len(report.violations)}, most=0)
+        + fact("valid", so=report.valid),
+        why="a rule is broken",
+    )
+    used = [
+        (shape.members(step) - 1) * per_pair(shape.groups, shape, step)
+        for step in STEPS
+    ]
+    wanted = (shape.groups - 1,) * 3 + (shape.groups,)
+    yield holds(
+        "transceivers in use by step",
+        ", ".join(map(str, wanted)),
+        ", ".join(map(str, used)),
+        points=_as_many(used, wanted),
+        why="racks of a group share subnets: with more for each pair of step 4,"
+        " circuits of different racks collide",
+    )
+
+
+def _fig8_panels(data: Data) -> Iterator[Panel]:
+    """Yield the pairs of each step as a matrix, three subgroups in colour."""
+    for step in STEPS:
+        of = _subgroups(Shape(*data.given["sizes"]), step)
+        pairs = (of[:, None] == of[None, :]) & ~np.eye(len(of), dtype=bool)
+        src, dst = np.nonzero(pairs)
+        shown = np.isin(of[src], np.unique(of)[:_SHOWN])
+        series = [
+            Series(label, src[some].tolist(), dst[some].tolist(), "", colour)
+            for label, some, colour in (
+                ("pair", ~shown, 5),
+                (f"pair of the first {_SHOWN} subgroups", shown, 1),
+            )
+        ]
+        yield Panel(f"step {step}", "source", "destination", series)
+
+
+_OP = "reduce-scatter"
+_COLUMNS = {name: name.replace("-", "_") for name in (*STRATEGIES, "ramp")}
+"""Columns of the strategies."""
+
+_SIZES = tuple(2**k for k in range(1, 17))
+
+
+def _fig15_rows(tell: Tell, *, sizes: tuple[int, ...] = _SIZES) -> Iterator[Row]:
+    """Yield the fewest steps of every strategy, for powers of two of nodes."""
+    for nodes in sizes:
+        tell(f"{nodes} nodes")
+        counts: dict[str, int] = {}
+        for plan in plans(fat_tree(TERABIT, TERABIT).part(nodes), _OP, 2**20):
+            taken = sum(run.steps for run in plan.runs)
+            counts[plan.strategy] = min(taken, counts.get(plan.strategy, taken))
+        counts["ramp"] = len(next(boxes(ramp(), nodes)).steps)
+        yield nodes, *(counts.get(name) for name in _COLUMNS)
+
+
+def _fig15_claims(data: Data) -> Iterator[Comparison]:
+    steps = {int(nodes): count for nodes, count in data.curve("nodes", "ramp").items()}
+    most = max(steps.values())
+    yield holds(
+        "RAMP takes at most 4 steps, 8 for all-reduce (conclusion)",
+        "4",
+        str(most),
+        points=between(
+            {f"{nodes} nodes": count for nodes, count in steps.items()}, most=4
         ),
-        compute=_fig20_rows,
-        claims=_fig20_claims,
-        panels=_fig20_panels,
-        notes=(
-            ESTIMATED,
-            (
-                "The paper names 10 GB alone; the other sizes are chosen here. Drawn"
-                " are the least and the greatest; below each bar stands the time that"
-                " it divides."
-            ),
+        why="a smaller network needs a step for each of its dimensions",
+    )
+    printed = {nodes: ceil(round(log(nodes, 32), 9)) for nodes in steps}
+    off = [nodes for nodes, count in steps.items() if count != printed[nodes]]
+    yield holds(
+        "RAMP takes log_x(N) steps, rounded up, x = 32 (section 5)",
+        "every size",
+        f"{len(steps) - len(off)} of {len(steps)} sizes",
+        points=between(
+            {
+                f"{nodes} nodes": count - printed[nodes]
+                for nodes, count in steps.items()
+            },
+            least=0,
+            most=0,
+        ),
+        why=f"not at {off}",
+    )
+    last = max(steps)
+    at_last = data.where(nodes=last)
+    *counts, mine = [
+        count for column in _COLUMNS.values() for count in at_last.numbers(column)
+    ]
+    yield holds(
+        f"ring, 2D torus, hierarchical, RAMP take ever fewer steps ({last} nodes)",
+        "yes",
+        " > ".join(map(str, [*counts, mine])),
+        points=falling(dict(zip(_COLUMNS, (*counts, mine), strict=False)))
+        + below({"ramp": mine}, counts[-1]),
+        why="with few nodes, strategies coincide",
+    )
+
+
+FIGURE = figures(
+    __package__,
+    ("ramp-fig8", _fig8_rows, _fig8_claims, _fig8_panels),
+    (
+        "ramp-fig15",
+        _fig15_rows,
+        _fig15_claims,
+        Plot(
+            x="nodes",
+            series={column: title_of(name) for name, column in _COLUMNS.items()},
+            title="reduce-scatter",
+            x_label="nodes",
+            y_label="steps",
+            x_log=2,
+            y_log=10,
+            ticks_every=3,
         ),
     ),
-    Figure(
-        name="ramp-fig21",
-        takes_s=2,
-        title="all-reduce at 2.4 Tb/s a node, on a fat tree and on RAMP",
-        columns=(
-            *("nodes", "buffer", "system", "strategy", "time_us", "steps"),
-            "times_ramp",
-        ),
-        compute=_fig21_rows,
-        claims=_fig21_claims,
-        panels=against_nodes("time_us", "completion time (us)"),
-        notes=(
-            ESTIMATED,
-            (
-                f"Every node has {BITS_PER_S / 10**12:g} Tb/s, on RAMP over 32"
-                " transceivers; the fat tree has the same rate everywhere."
-            ),
-        ),
+    ("ramp-fig20", _fig20_rows, _fig20_claims, _fig20_panels),
+    (
+        "ramp-fig21",
+        _fig21_rows,
+        _fig21_claims,
+        against_nodes("time_us", "completion time (us)"),
     ),
-    Figure(
-        name="ramp-fig22",
-        title="head-to-tail over head-to-head time of an all-reduce",
-        columns=("nodes", "buffer", "system", "strategy", "h2t_over_h2h"),
-        compute=_fig22_rows,
-        claims=_fig22_claims,
-        panels=against_nodes(
+    (
+        "ramp-fig22",
+        _fig22_rows,
+        _fig22_claims,
+        against_nodes(
             "h2t_over_h2h",
             "head to tail / head to head",
             Mark("latency negligible above", y=NEGLIGIBLE),
         ),
-        notes=(
-            ESTIMATED,
-            (
-                "2.4 Tb/s a node everywhere. Above 1 an operation spends more time on"
-                " data than on latency. The paper prints curves alone."
-            ),
-        ),
     ),
-    Figure(
-        name="ramp-fig23",
-        title="time to add up 1 GB in a reduce-scatter",
-        columns=("nodes", "one_source_us", "ramp_us", "ratio"),
-        compute=_fig23_rows,
-        claims=_fig23_claims,
-        panels=Plot(
+    (
+        "ramp-fig23",
+        _fig23_rows,
+        _fig23_claims,
+        Plot(
             x="nodes",
             series={
                 "one_source_us": "one source a step",
@@ -412,13 +549,6 @@ FIGURE = (
             x_log=2,
             tick="{:,}".format,
             ticks_every=4,
-        ),
-        notes=(
-            (
-                "Adding d buffers reads d and writes one: 3/2 of the buffer's bytes"
-                " for each step of two, (d + 1)/d for d; memory of 2 TB/s is what"
-                " counts, not the 130 TFLOP/s."
-            ),
         ),
     ),
 )

@@ -1,27 +1,33 @@
-"""RAMP Fig. 7, Tables 3 and 4: networks in whole components, their cost and power.
+"""RAMP Figs 6 and 7, Tables 3 and 4: light on a path; components, cost and power.
 
 Section 4.3: electrical fat trees are copied as often as it takes to reach the rate of
 a node; RAMP needs one passive coupler a subnet.
+
+Section 4.2: a splitter, coupler or combiner of n ports leaves an n-th of the power at
+each, whatever it is made of; what components lose beyond that, and what amplifiers
+gain, is not printed. So the least gains that keep to the printed limits are worked out.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import log10
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.papers.claims import Point, between, fact, holds, near, not_reproducible
 from lightloom.papers.ramp.systems import beside_the_paper
-from lightloom.papers.reproduction import Figure
-from lightloom.report.panel import Panel, Series
+from lightloom.papers.reproduction import figures
+from lightloom.report.panel import Mark, Panel, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.papers.claims import Comparison
     from lightloom.papers.reproduction import Data, Row, Tell
+
 
 NODES = 65_536
 NODE_GBIT_PER_S = 12_800
@@ -458,66 +464,157 @@ def _table4_panels(data: Data) -> Iterator[Panel]:
     yield beside_the_paper(data, ours, paper, "power (MW)")
 
 
-FIGURE = (
-    Figure(
-        name="ramp-fig7",
-        title="rate of a node against scale, x groups of x racks of 64 nodes",
-        columns=("groups", "per_group", "nodes", "node_tbit_per_s", "served"),
-        compute=_fig7_rows,
-        claims=_fig7_claims,
-        panels=_fig7_panels,
-        notes=(
-            (
-                "Nodes are 64 x^2, the rate of a node is b x times 400 Gb/s. Marked"
-                " points have an x that divides 64, as the subgroups of the four steps"
-                " need."
-            ),
+LEAST_ON_PATH_DBM = -20.0
+LEAST_AT_RECEIVER_DBM = -15.0
+"""RAMP paper, section 4.2."""
+
+
+@dataclass(frozen=True)
+class LinkComponent:
+    """A component, its gain (loss if negative), and the power at its output."""
+
+    name: str
+    change_db: float
+    power_dbm: float
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The path with broadcast-and-select subnets, the lossiest of the three.
+
+    `launch_dbm` and `excess_db`, which each passive component loses beyond splitting,
+    are assumptions; groups, racks and numbers are x, J and Lambda.
+    """
+
+    groups: int = 32
+    racks: int = 32
+    numbers: int = 64
+    launch_dbm: float = 10.0
+    excess_db: float = 0.0
+
+    @property
+    def edge_loss_db(self) -> float:
+        """Loss of the splitter at the transmitter, and of the combiner."""
+        return 10 * log10(self.groups) + self.excess_db
+
+    @property
+    def core_loss_db(self) -> float:
+        """Loss of the star coupler, with a port for each node of a group."""
+        return 10 * log10(self.racks * self.numbers) + self.excess_db
+
+    @property
+    def gains_db(self) -> tuple[float, float]:
+        """Least gains of the gates behind the splitter and before the combiner.
+
+        The first lifts the light so that behind the coupler it is not below the limit
+        of the path, the second so that it reaches the receiver.
+        """
+        behind_splitter = self.launch_dbm - self.edge_loss_db
+        behind_coupler = behind_splitter - self.core_loss_db
+        first = max(0.0, LEAST_ON_PATH_DBM - behind_coupler)
+        received = behind_coupler + first - self.edge_loss_db
+        return first, max(0.0, LEAST_AT_RECEIVER_DBM - received)
+
+    def stages(self) -> tuple[LinkComponent, ...]:
+        """Return the components in the order in which light passes them."""
+        first, second = self.gains_db
+        changes = (
+            ("splitter", -self.edge_loss_db),
+            ("gate 1", first),
+            ("coupler", -self.core_loss_db),
+            ("gate 2", second),
+            ("combiner", -self.edge_loss_db),
+        )
+        power, components = (
+            self.launch_dbm,
+            [LinkComponent("transmitter", 0.0, self.launch_dbm)],
+        )
+        for name, change in changes:
+            power += change
+            components.append(LinkComponent(name, change, power))
+        return tuple(components)
+
+
+_ROUNDING_DB = 1e-9
+
+
+def _fig6_compute(
+    tell: Tell, *, groups: tuple[int, ...] = (8, 16, 32)
+) -> Iterator[Row]:
+    """Work out the least gains, and the power behind each component.
+
+    Networks have x groups of x racks of 64.
+    """
+    tell("adding up decibels")
+    for x in groups:
+        for stage in Budget(x, x, _NUMBERS).stages():
+            yield (
+                x,
+                x * x * _NUMBERS,
+                stage.name,
+                stage.change_db,
+                stage.power_dbm,
+            )
+
+
+def _fig6_claims(data: Data) -> Iterator[Comparison]:
+    largest = int(data.sizes("groups")[-1])
+    budget = Budget(largest, largest, _NUMBERS)
+    nodes = budget.groups * budget.racks * budget.numbers
+    first, second = budget.gains_db
+    *_, received = powers = data.numbers("power_dbm", groups=largest)
+    yield holds(
+        f"a receiver gets -15 dBm and no point falls below -20 dBm ({nodes:,} nodes)",
+        "yes",
+        f"{received:.1f} and {min(powers):.1f} dBm with gains of {first:.1f} and"
+        f" {second:.1f} dB",
+        points=between(
+            {"received, in dBm": received}, least=LEAST_AT_RECEIVER_DBM - _ROUNDING_DB
+        )
+        + between(
+            {f"point {place}, in dBm": power for place, power in enumerate(powers)},
+            least=LEAST_ON_PATH_DBM - _ROUNDING_DB,
         ),
-    ),
-    Figure(
-        name="ramp-table3",
-        title="cost of 65,536 nodes at up to 12.8 Tb/s",
-        columns=(
-            *("network", "oversubscription", "transceivers", "switches_or_couplers"),
-            *("cost_busd", "cost_as_printed_busd", "transceiver_percent"),
-            "usd_per_gbit_per_s",
+        why="light falls below a limit before it can be amplified",
+    )
+    lost = 2 * budget.edge_loss_db + budget.core_loss_db
+    yield not_reproducible(
+        "power behind each component",
+        "a plot",
+        f"splitting alone loses {lost:.1f} dB",
+        "launch power, gains of amplifiers and losses beyond splitting are not printed",
+    )
+    yield not_reproducible(
+        f"{nodes:,} nodes are the most that the budget allows",
+        "yes",
+        f"they need {first + second:.1f} dB of gain at {budget.launch_dbm:g} dBm",
+        "how much gain the amplifiers have before noise counts is not printed",
+    )
+
+
+def _fig6_panels(data: Data) -> Iterator[Panel]:
+    components = data.names("component")
+    places = list(range(len(components)))
+    yield Panel(
+        "least gains",
+        "behind component",
+        "power (dBm)",
+        [
+            Series(f"{nodes:,} nodes", places, data.numbers("power_dbm", nodes=nodes))
+            for nodes in data.sizes("nodes")
+        ],
+        x_ticks=list(enumerate(components)),
+        marks=(
+            Mark("least at the receiver", y=LEAST_AT_RECEIVER_DBM),
+            Mark("least on the path", y=LEAST_ON_PATH_DBM),
         ),
-        compute=_table3_rows,
-        claims=_table3_claims,
-        panels=_table3_panels,
-        notes=(
-            (
-                "A 3-tier tree of k-port switches has 65,536 / (k/2) leaves, as many"
-                " spines and 65,536 / k cores, rounded up; SuperPod is 64, 6 or 1"
-                " copies of a tree of 40-port switches, the fat tree 128, 12 or 2 of"
-                " 64-port switches."
-            ),
-            (
-                "Prices are the printed ones: 200 USD a transceiver in both, though"
-                " those of the fat tree carry 100 Gb/s and a dollar each is the stated"
-                " price; switches 23,700 and 44,000 USD; couplers 3000 USD. Cables,"
-                " and what is inside of servers, are left out."
-            ),
-        ),
-    ),
-    Figure(
-        name="ramp-table4",
-        title="power of 65,536 nodes at up to 12.8 Tb/s",
-        columns=(
-            *("network", "oversubscription", "power_mw"),
-            *("mw_per_gbit_per_s", "pj_per_bit_path"),
-        ),
-        compute=_table4_rows,
-        claims=_table4_claims,
-        panels=_table4_panels,
-        notes=(
-            (
-                "Switches of 404 W (40 ports of 200 Gb/s) and 320 W (64 of 100 Gb/s),"
-                " optical transceivers of 4.35 W and 3.5 W, copper ones of 0.5 W at"
-                " both ends of the links to nodes of the fat tree. A path has 5"
-                " switches and 6 transceivers."
-            ),
-            f"At 1:1 every node has {NODE_GBIT_PER_S / 1000:g} Tb/s.",
-        ),
-    ),
+    )
+
+
+FIGURE = figures(
+    __package__,
+    ("ramp-fig6", _fig6_compute, _fig6_claims, _fig6_panels),
+    ("ramp-fig7", _fig7_rows, _fig7_claims, _fig7_panels),
+    ("ramp-table3", _table3_rows, _table3_claims, _table3_panels),
+    ("ramp-table4", _table4_rows, _table4_claims, _table4_panels),
 )

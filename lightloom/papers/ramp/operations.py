@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 from lightloom.core.units import PS_PER_US
 from lightloom.papers.claims import above, between, holds, near
 from lightloom.papers.collectives import best_bound, bound_text
-from lightloom.papers.ramp.closed_forms import ramp_runs, total
-from lightloom.papers.ramp.rivals import as_published, matched
+from lightloom.papers.ramp.closed_forms import as_published, matched, ramp_runs, total
 from lightloom.papers.ramp.systems import (
     AS_PRINTED,
-    BEST_AND_PRINTED,
-    ESTIMATED,
     GB,
     NOT_PRINTED,
     OPERATIONS,
@@ -29,14 +26,14 @@ from lightloom.papers.ramp.systems import (
     rounded,
     title_of,
 )
-from lightloom.papers.reproduction import Figure, Plot
-from lightloom.synth.ramp.participants import Shape
+from lightloom.papers.reproduction import Plot, figures
+from lightloom.synth.ramp.team import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lightloom.papers.claims import Comparison
-    from lightloom.papers.ramp.rivals import TieredNetwork
+    from lightloom.papers.ramp.closed_forms import TieredNetwork
     from lightloom.papers.ramp.systems import Timed
     from lightloom.papers.reproduction import Data, Row, Tell
     from lightloom.report.panel import Panel
@@ -346,28 +343,8 @@ def _fig19_panels(data: Data) -> Iterator[Panel]:
         yield from plot(data.where(system=system))
 
 
-FIGURE = (
-    Figure(
-        name="ramp-fig18",
-        takes_s=2,
-        title="operations with 1 GB on 65,536 nodes, best strategy of each system",
-        columns=("operation", "system", "strategy", "time_us", "steps", "times_ramp"),
-        compute=_fig18_rows,
-        claims=_fig18_claims,
-        panels=_fig18_panels,
-        notes=(ESTIMATED, BEST_AND_PRINTED),
-    ),
-    Figure(
-        name="ramp-fig19",
-        takes_s=3,
-        title="speed-up of RAMP with 1 GB on 65,536 nodes at equal rates of a node",
-        columns=(
-            *("gbit_per_s", "operation", "system", "strategy", "time_us"),
-            "times_ramp",
-        ),
-        compute=_fig19_rows,
-        claims=_fig19_claims,
-        panels=_fig19_panels,
-        notes=(ESTIMATED, BEST_AND_PRINTED),
-    ),
+FIGURE = figures(
+    __package__,
+    ("ramp-fig18", _fig18_rows, _fig18_claims, _fig18_panels),
+    ("ramp-fig19", _fig19_rows, _fig19_claims, _fig19_panels),
 )

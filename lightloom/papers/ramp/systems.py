@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from math import prod
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,26 +16,28 @@ from lightloom.core.errors import InputError
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.papers.ramp.closed_forms import (
+    LEVELS,
+    STRATEGIES,
     Estimate,
     Processor,
     RepeatedSteps,
+    StrategyPlan,
     broadcast_run,
     ramp_runs,
     total,
 )
-from lightloom.papers.ramp.rivals import LEVELS, STRATEGIES, StrategyPlan
-from lightloom.papers.ramp.rivals import plans as ring_plans
+from lightloom.papers.ramp.closed_forms import plans as ring_plans
 from lightloom.report.panel import Panel, Series
-from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow
 from lightloom.synth.ramp.exchange_routes import exchange_routes
+from lightloom.synth.ramp.multicast import best_pipeline, grow
 from lightloom.synth.ramp.node_box import NodeBox
-from lightloom.synth.ramp.participants import STEPS, Shape
 from lightloom.synth.ramp.schedules import PHASES
+from lightloom.synth.ramp.team import STEPS, Shape, boxes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lightloom.papers.ramp.rivals import TieredNetwork
+    from lightloom.papers.ramp.closed_forms import TieredNetwork
     from lightloom.papers.reproduction import Data
 
 NAME = "ramp"
@@ -84,15 +87,7 @@ class Box:
 
 def boxes(fabric: Ramp, nodes: int) -> Iterator[Box]:
     """Yield the boxes of so many nodes that steps serve, fewest steps first."""
-    served = [
-        Box(x, racks, nodes // x // racks)
-        for x in range(1, fabric.groups + 1)
-        if nodes % x == 0
-        for racks in range(1, min(x, fabric.racks) + 1)
-        if nodes // x % racks == 0
-        and nodes // x // racks in {1, *range(x, x * x + 1, x)}
-        and nodes // x // racks <= fabric.nodes_per_rack
-    ]
+    served = [Box(*counts) for counts in boxes_of(fabric) if prod(counts) == nodes]
     if not served:
         what = "no groups, racks and numbers make up so many nodes"
         raise InputError(what, where="nodes", found=nodes)
@@ -208,22 +203,9 @@ OPERATIONS = (
 
 PROCESSOR = Processor()
 
-ESTIMATED = (
-    "Times are closed forms: steps without queues, head-to-head and head-to-tail time"
-    " and a roofline of 2 TB/s and 130 TFLOP/s. On small networks they equal the"
-    " replay of verified schedules; docs/spec/estimates.md lists what is assumed."
-)
 NOT_PRINTED = (
     "tiers, placement and paths of the paper's simulator are not printed; see"
     " docs/spec/estimates.md for those used here"
-)
-
-BEST_AND_PRINTED = (
-    "Every system has two rows: the best algorithm known to lightloom, and as printed"
-    " the best of the paper's. Ours: all-to-all on RAMP goes in two phases of eight"
-    " shifts with all transceivers busy; a fat tree exchanges with all of a level at"
-    " once (levels). TopoOpt is one ring, as the paper has it, and no other wiring of"
-    " its circuits is tried. times_ramp is over RAMP's row of the same kind."
 )
 
 

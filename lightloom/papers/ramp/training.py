@@ -9,10 +9,9 @@ from lightloom.core.units import PS_PER_S
 from lightloom.instances.gpus import ELEMENT_BYTES, gpu_named
 from lightloom.instances.workloads import layer_graph, model_named
 from lightloom.papers.claims import above, holds, near, not_reproducible
-from lightloom.papers.ramp.rivals import apart, as_published
+from lightloom.papers.ramp.closed_forms import apart, as_published
 from lightloom.papers.ramp.systems import (
     AS_PRINTED,
-    ESTIMATED,
     RAMP,
     best_on,
     on_ramp,
@@ -20,7 +19,7 @@ from lightloom.papers.ramp.systems import (
     on_rival_as_printed,
     title_of,
 )
-from lightloom.papers.reproduction import Figure, Plot
+from lightloom.papers.reproduction import Plot, figures
 from lightloom.report.panel import Panel, Series
 
 if TYPE_CHECKING:
@@ -32,28 +31,8 @@ if TYPE_CHECKING:
 
 _FAT_TREE, _, _TOPOOPT = as_published()
 RIVALS = (_FAT_TREE.name, _TOPOOPT.name)
-COLUMNS = (
-    *("system", "model_parallel_ms", "data_parallel_ms", "communication_ms"),
-    *("computation_ms_given", "communication_percent", "communication_times_ramp"),
-    "iteration_times_ramp",
-)
-"""What `iteration_rows` yields."""
 _WIDTH = ELEMENT_BYTES["fp16"]
 FLOPS_PER_S = gpu_named("a100").peak_flops_per_s("fp16")
-_COMPUTED = (
-    "Communication is computed: collectives by the estimates of ramp-fig18, one after"
-    " the other, none of it hidden. Computation is given, not reproduced: FLOPs at the"
-    " peak rate of an A100. The paper's profiles are not printed, and real kernels are"
-    " slower: shares of communication are higher here, and speed-ups nearer to those of"
-    " communication alone."
-)
-_PLACES = (
-    "A group stands at the best of places on RAMP, all groups at once; on the others"
-    " groups that share a model are neighbours, and replicas are apart. TopoOpt's"
-    " circuits form the rings of both without a delay, as the paper has it."
-)
-GIVEN = (_COMPUTED, _PLACES)
-"""Notes of both figures."""
 
 
 class TimedCalls(NamedTuple):
@@ -507,85 +486,10 @@ def _fig17_panels(data: Data) -> Iterator[Panel]:
     return iteration_panels(data, "gpus", "GPUs", 4)
 
 
-FIGURE = (
-    Figure(
-        name="ramp-table9",
-        title="Megatron models: parameters and messages",
-        columns=(
-            *("loss", "gpus", "parameters", "parameters_of_a_gpu"),
-            *("data_message_bytes", "model_message_bytes"),
-        ),
-        compute=_table9_rows,
-        claims=_table9_claims,
-        panels=_table9_panels,
-        notes=(
-            (
-                "Shapes are those printed; all else is derived from the"
-                " layers of the models."
-            ),
-            (
-                "Times of an iteration: ramp-fig16, communication"
-                " computed, computation given."
-            ),
-        ),
-    ),
-    Figure(
-        name="ramp-table10",
-        title="DLRM models: rows, parts and parameters",
-        columns=(
-            *("gpus", "tables", "rows", "part_of_features", "parameters"),
-            *("parameters_of_a_gpu", "batch_of_a_gpu"),
-        ),
-        compute=_table10_rows,
-        claims=_table10_claims,
-        panels=_table10_panels,
-        notes=(
-            (
-                "Tables have 10 million rows each; the printed number of"
-                " rows is that of all."
-            ),
-            (
-                "Times of an iteration: ramp-fig17, communication"
-                " computed, computation given."
-            ),
-        ),
-    ),
-    Figure(
-        name="ramp-fig16",
-        takes_s=5,
-        title="an iteration of Megatron models on up to 65,536 GPUs",
-        columns=("loss", "gpus", *COLUMNS),
-        compute=_fig16_rows,
-        claims=_fig16_claims,
-        panels=_fig16_panels,
-        notes=(
-            *GIVEN,
-            (
-                "A layer has two all-reduces forward, two where its forward pass is"
-                " computed anew, and two backward; messages are those of Table 9, as"
-                " printed."
-            ),
-            ESTIMATED,
-        ),
-    ),
-    Figure(
-        name="ramp-fig17",
-        takes_s=5,
-        title="an iteration of DLRM models on up to 65,536 GPUs",
-        columns=("gpus", *COLUMNS),
-        compute=_fig17_rows,
-        claims=_fig17_claims,
-        panels=_fig17_panels,
-        notes=(
-            *GIVEN,
-            (
-                "A GPU looks up its part of a table for the global batch. One"
-                " all-to-all among the GPUs of all tables and one among those of a"
-                " table bring these rows to the samples, and two take the gradients"
-                " back. The towers are as wide as printed, their gradients are summed"
-                " by all GPUs. How the paper forms its messages is not printed."
-            ),
-            ESTIMATED,
-        ),
-    ),
+FIGURE = figures(
+    __package__,
+    ("ramp-table9", _table9_rows, _table9_claims, _table9_panels),
+    ("ramp-table10", _table10_rows, _table10_claims, _table10_panels),
+    ("ramp-fig16", _fig16_rows, _fig16_claims, _fig16_panels),
+    ("ramp-fig17", _fig17_rows, _fig17_claims, _fig17_panels),
 )

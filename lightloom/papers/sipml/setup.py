@@ -75,22 +75,6 @@ MEGATRON = Trained("megatron-18b", (64,), fixed_samples=240_000 * 1024)
 """Left out of the figures' defaults: its batch is not the paper's, and clusters take
 long to replay."""
 
-CURVES = (
-    "iterations(B) = fewest (1 + critical / B), synthetic: ResNet-50 4,000 and 8,192,"
-    " Transformer 50,000 and 512 (sequences of 1,024 tokens). These numbers are our"
-    " choice and come from no measurement. The paper takes measured curves of Shallue"
-    " et al., which are not among our inputs: times compare between fabrics and not"
-    " with the paper's."
-)
-ROOFLINE = (
-    "Compute times are the roofline of a V100's data sheet at fp16, a lower bound; the"
-    " paper profiled a V100. Faster computation makes communication weigh more."
-)
-LATENCY = (
-    "A transfer pays 1 us, and a ring all-reduce of l replicas 2 (l - 1) of them, as in"
-    " each step; the paper does not say what its simulator pays."
-)
-
 
 def fabrics(
     gpus: int, gbit: int, *, latency_ps: int = LATENCY_PS
@@ -137,11 +121,6 @@ def minutes(plan: TrainingPlan) -> float:
 
 MOST_MODEL_PARALLEL = 16
 """The paper's degree: no replica of its figures has more devices."""
-
-COLUMNS = (
-    *("model", "gpus", "gbit_per_s", "fabric", "model_parallel", "replicas", "batch"),
-    *("iteration_us", "minutes", "communication_share"),
-)
 
 
 def sweep(

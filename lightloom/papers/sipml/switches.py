@@ -10,16 +10,13 @@ import msgspec
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.papers.claims import above, below, between, fact, falling, holds, rising
-from lightloom.papers.reproduction import Figure
+from lightloom.papers.reproduction import figures
 from lightloom.papers.sipml.setup import (
-    CURVES,
     FLAT,
     GBIT,
-    LATENCY,
     LATENCY_PS,
     MOST_MODEL_PARALLEL,
     OCS,
-    ROOFLINE,
     TRANSFORMER,
     best_plan,
     fabrics,
@@ -351,61 +348,8 @@ def _fig9_panels(data: Data) -> Iterator[Panel]:
     )
 
 
-FIGURE = (
-    Figure(
-        name="sipml-fig8",
-        takes_s=90,
-        title="time to accuracy against the number of OCSs, Transformer, one-shot",
-        columns=(
-            *("gbit_per_s", "switches", "circuits"),
-            *("model_parallel", "replicas", "batch", "iteration_us", "minutes"),
-        ),
-        compute=_fig8_rows,
-        claims=_fig8_claims,
-        panels=_fig8_panels,
-        notes=(
-            "Without a number of switches: Elect-Flat.",
-            *(
-                (
-                    "one-shot: circuits by the bytes of an iteration, the paper's"
-                    " objective; critical-path: by what the iteration waits for, ours."
-                ),
-                CURVES,
-                ROOFLINE,
-                LATENCY,
-            ),
-        ),
-    ),
-    Figure(
-        name="sipml-fig9",
-        takes_s=6,
-        title="time to accuracy against the delay of an OCS, Transformer",
-        columns=(
-            *("gbit_per_s", "delay_us", "reconfigurations", "iteration_us"),
-            "minutes",
-        ),
-        compute=_fig9_rows,
-        claims=_fig9_claims,
-        panels=_fig9_panels,
-        notes=(
-            f"{_MODEL_PARALLEL} devices a replica, batch {_BATCH}.",
-            *(
-                (
-                    "Without a delay: circuits for the traffic of the"
-                    " whole iteration, which stay."
-                ),
-                (
-                    "Circuits are set for the traffic of the period before: dark for"
-                    " one delay, held for five. Every pair of the iteration keeps one"
-                    " circuit, which the paper does not say; without it what begins"
-                    " after a period was measured waits for the next one. Where"
-                    " nothing was set anew the circuits for a period are those for the"
-                    " iteration."
-                ),
-                CURVES,
-                ROOFLINE,
-                LATENCY,
-            ),
-        ),
-    ),
+FIGURE = figures(
+    __package__,
+    ("sipml-fig8", _fig8_rows, _fig8_claims, _fig8_panels),
+    ("sipml-fig9", _fig9_rows, _fig9_claims, _fig9_panels),
 )

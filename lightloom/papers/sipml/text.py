@@ -11,7 +11,7 @@ import numpy as np
 from lightloom.core.units import PS_PER_US
 from lightloom.formats.job_trace import TracedJob
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.papers.claims import TextClaim, between, holds, near, unknown
+from lightloom.papers.claims import TextClaim, between, holds, near
 from lightloom.papers.sipml.setup import OCS, RING, Trained, fabrics
 from lightloom.training.job_run import run_jobs
 from lightloom.training.job_times import JobTimes
@@ -58,12 +58,6 @@ def _shared_fabric_claims() -> Iterator[TextClaim]:
             why="synthetic arrivals of data-parallel NCF; no job is moved",
         ),
     )
-    yield unknown(
-        _WHERE,
-        "an OCS assigns GPUs to arbitrary places of the ring",
-        "one solution",
-        "lightloom has no fabric of a ring behind a switch",
-    )
 
 
 def _waited_ms(run: ClusterRun, *, split: bool) -> float:
@@ -106,13 +100,12 @@ def _trace() -> Iterator[TracedJob]:
         )
 
 
-_TESTBED = "a measurement of the testbed; lightloom takes the delay as an input"
 _BUDGET_DB, _LOSS_DB = 10, 0.625
 """Power budget, and the greater of the two printed losses of a node."""
 
 
 def claims() -> Iterator[TextClaim]:
-    """Yield numbers of the text, those that cannot be computed last."""
+    """Yield numbers of the text that can be computed."""
     yield TextClaim(
         "section 3.1",
         holds(
@@ -144,23 +137,6 @@ def claims() -> Iterator[TextClaim]:
         near("80 wavelengths of 25 Gb/s give a GPU", 2, terabit_per_s, "Tb/s"),
     )
     yield from _shared_fabric_claims()
-    yield unknown(
-        "Fig. 14, A.3",
-        "scaling efficiency over that of MLPerf's strategies",
-        "up to 4.3X",
-        "times of MLPerf's submissions and the profiles beside them are not printed",
-    )
-    yield unknown(
-        "Fig. 1",
-        "throughput and time to accuracy against the number of GPUs",
-        "two curves",
-        "results of others on real clusters",
-    )
-    for where, claim, paper in (
-        ("section 4.4", "delay of a micro-ring", "25 us"),
-        ("section 4.4, Fig. 12c", "time to switch from end to end", "13 and 15 us"),
-    ):
-        yield unknown(where, claim, paper, _TESTBED)
 
 
 def _duty(dark: int, lit: int) -> float:

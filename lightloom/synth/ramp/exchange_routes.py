@@ -1,4 +1,6 @@
-"""Routes of an all-to-all on a box of nodes, in one to four phases of shifts.
+"""Routes of an all-to-all on a box of nodes, along shifts.
+
+In one to four phases:
 
 The displacement of a block is made up of digits. Each phase is some shifts, of which a
 block takes one, with one offset c of the groups. In phase 1 c makes up for the groups
@@ -32,11 +34,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.schedule import Op, Segment, StepPart, Transfers
+from lightloom.core.schedule import Op, Segment, StepPart
 from lightloom.core.seed import seeded_random
 from lightloom.core.units import transmission_ps
-from lightloom.synth.ramp.node_box import NodeBox, Shift
-from lightloom.synth.ramp.spread_trees import random_shift
+from lightloom.synth.ramp.node_box import (
+    MOST_ROWS,
+    NodeBox,
+    Shift,
+    fewest_shifts,
+    joined_rows,
+    random_shift,
+    ranks_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +53,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.ramp import Ramp
+    from lightloom.synth.ramp.node_box import Followed
 
 
 MOST_PHASES = 4
@@ -251,9 +261,7 @@ def _searched(
     count = groups * racks * numbers
     box = NodeBox(fabric, groups, racks, numbers, np.arange(count, dtype=np.int64))
     random = seeded_random(count)
-    least, reach = 0, 1
-    while reach < count:
-        least, reach = least + 1, reach * (groups + 1)
+    least = fewest_shifts(groups, count)
     found = []
     for shifts in range(least, least + _MORE_SHIFTS):
         best: tuple[int, _Found] | None = None
@@ -339,47 +347,38 @@ class RoutedExchange:
     collective: Collective
     routes: Routes
 
-    @property
-    def ranks(self) -> IntArray:
-        """Rank at each place of the box."""
-        rank = np.zeros(self.routes.box.fabric.node_count, dtype=np.int64)
-        rank[list(self.collective.nodes)] = np.arange(len(self.routes.box))
-        return rank[self.routes.box.nodes]
-
-    def events(self, most_rows: int) -> Iterator[Segment | StepPart]:
-        """Yield the segments, each with its step.
-
-        `most_rows`: a step comes in parts of about so many rows; one pair's are never
-        divided.
-        """
-        box, rank = self.routes.box, self.ranks
+    def events(self) -> Iterator[Segment | StepPart]:
+        """Yield segments and steps, these in parts of about `MOST_ROWS` rows."""
+        box, rank = self.routes.box, ranks_of(self.routes.box, self.collective)
         before, by = (column.reshape(-1) for column in self.routes.hops)
         for index, hops in enumerate(self._hops(slice(None))):
             yield Segment(0, index, self.routes.shifts[index].circuits(box))
             moving = hops % len(box)
-            size = max(1, most_rows // len(hops))
+            size = max(1, MOST_ROWS // len(hops))
             for start in range(0, len(box), size):
                 src = np.arange(start, min(start + size, len(box)))[:, None]
                 origin = box.moved(src, box.opposite(before[hops]))
                 block = rank[origin] * len(box) + rank[box.moved(origin, moving)]
                 dst = box.moved(src, by[hops])
-                # By destination, then in the order of the buffer.
-                order = np.lexsort((block, dst), axis=1)
-                block, dst = (
-                    np.take_along_axis(column, order, axis=1).reshape(-1)
-                    for column in (block, dst)
+                ends = np.repeat(src[:, 0], len(hops)), dst.reshape(-1)
+                rows = joined_rows(
+                    box.nodes, ends, block.reshape(-1), self.chunks, Op.COPY
                 )
-                here = np.repeat(src[:, 0], len(hops))
-                yield StepPart(index, 0, index, self._transfers(here, dst, block))
+                yield StepPart(index, 0, index, rows)
 
-    def followed(self, blocks: IntArray) -> Iterator[Segment | StepPart]:
-        """Yield the segments, each with its step, where only some blocks move.
+    def followed(self, sources: IntArray, targets: IntArray) -> Followed:
+        """Return the first chunks of some blocks, and the events in which they move.
 
-        `blocks`: ``source rank * ranks + destination rank`` of the blocks, all
-        different.
+        `sources`, `targets`: ranks that the blocks go from and to, all pairs different,
+        shape (blocks,) each.
         """
+        blocks = sources * len(self.routes.box) + targets
+        return self.chunks(blocks), self._moving(blocks)
+
+    def _moving(self, blocks: IntArray) -> Iterator[Segment | StepPart]:
+        """Yield the segments, each with its step, where only some blocks move."""
         box = self.routes.box
-        place = np.argsort(self.ranks)
+        place = np.argsort(ranks_of(box, self.collective))
         origin, target = place[blocks // len(box)], place[blocks % len(box)]
         displacement = box.moved(target, box.opposite(origin))
         before, by = (column[:, displacement] for column in self.routes.hops)
@@ -387,8 +386,8 @@ class RoutedExchange:
         dst = box.moved(src, by.reshape(-1))
         for index, hops in enumerate(self._hops(displacement)):
             yield Segment(0, index, self.routes.shifts[index].circuits(box))
-            moving = blocks[hops % len(blocks)]
-            rows = self._transfers(src[hops], dst[hops], moving)
+            ends, moving = (src[hops], dst[hops]), blocks[hops % len(blocks)]
+            rows = joined_rows(box.nodes, ends, moving, self.chunks, Op.COPY)
             yield StepPart(index, 0, index, rows)
 
     def _hops(self, chosen: IntArray | slice) -> Iterator[IntArray]:
@@ -406,15 +405,3 @@ class RoutedExchange:
         """Return the first chunk of blocks."""
         each = self.collective.chunk_count // len(self.routes.box)
         return blocks * each
-
-    def _transfers(self, src: IntArray, dst: IntArray, block: IntArray) -> Transfers:
-        """Return rows between places, those of a pair that follow each other as one."""
-        fresh = np.ones(len(block), dtype=np.bool_)
-        fresh[1:] = (block[1:] != block[:-1] + 1) | (src[1:] != src[:-1])
-        fresh[1:] |= dst[1:] != dst[:-1]
-        first = np.flatnonzero(fresh)
-        last = np.append(first[1:], len(block))[: len(first)] - 1
-        nodes = self.routes.box.nodes
-        op = np.full(len(first), int(Op.COPY), dtype=np.int64)
-        lo, hi = self.chunks(block[first]), self.chunks(block[last] + 1)
-        return Transfers(nodes[src[first]], nodes[dst[first]], lo, hi, op)

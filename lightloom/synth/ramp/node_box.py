@@ -20,17 +20,28 @@ transceivers are left over, each pair has several.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from lightloom.core.circuit import Circuits
+from lightloom.core.schedule import Transfers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from random import Random
 
     from lightloom.core.columns import IntArray
+    from lightloom.core.schedule import Op, Segment, StepPart
+    from lightloom.core.task import Collective
     from lightloom.instances.fabrics.ramp import Ramp
+
+
+MOST_ROWS = 2**22
+"""Most rows, about, that are kept in memory as a whole, of a schedule or of a part."""
+
+Followed: TypeAlias = "tuple[IntArray, Iterator[Segment | StepPart]]"
+"""First chunks of the blocks that are followed, and the events in which they move."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,3 +174,63 @@ class Shift:
             np.repeat(box.nodes[dst], count),
             transceiver=used.reshape(-1),
         )
+
+
+def random_shift(box: NodeBox, random: Random, index: int) -> Shift:
+    """Return a shift of which every offset leads elsewhere.
+
+    The first ones move groups, then racks with groups.
+    """
+    turns = box.turns and box.racks > 1 and index % 2 == 1
+    racks = 0 if turns or index == 0 else random.randrange(box.racks)
+    numbers = [random.randrange(box.numbers) for _ in range(box.groups)]
+    if not racks and not numbers[0]:
+        if box.numbers > 1:
+            numbers[0] = random.randrange(1, box.numbers)
+        elif box.racks > 1:
+            racks = random.randrange(1, box.racks)
+    lit = np.arange(box.groups, dtype=np.int64)
+    if not racks and not numbers[0]:
+        lit = lit[1:]  # one node in each group: there is nowhere else to go
+    return Shift(racks, turns, np.array(numbers, dtype=np.int64), lit)
+
+
+def fewest_shifts(groups: int, reached: int) -> int:
+    """Return the fewest shifts in which one node can reach so many, itself included."""
+    shifts, reach = 0, 1
+    while reach < reached:
+        shifts, reach = shifts + 1, reach * (groups + 1)
+    return shifts
+
+
+def ranks_of(box: NodeBox, task: Collective) -> IntArray:
+    """Return the rank at each place of a box."""
+    rank = np.zeros(box.fabric.node_count, dtype=np.int64)
+    rank[list(task.nodes)] = np.arange(len(box))
+    return rank[box.nodes]
+
+
+def joined_rows(
+    nodes: IntArray,
+    ends: tuple[IntArray, IntArray],
+    part: IntArray,
+    boundary: Callable[[IntArray], IntArray],
+    op: Op,
+) -> Transfers:
+    """Return rows between places, those of a pair whose parts follow each other as one.
+
+    `nodes`: node at each place. `ends`: places that send and hear, shape (rows,) each.
+    `boundary`: first chunk of parts.
+    """
+    src, dst = ends
+    order = np.lexsort((part, dst, src))
+    src, dst, part = src[order], dst[order], part[order]
+    lo, hi = boundary(part), boundary(part + 1)
+    some = hi > lo
+    src, dst, lo, hi = src[some], dst[some], lo[some], hi[some]
+    fresh = np.ones(len(lo), dtype=np.bool_)
+    fresh[1:] = (lo[1:] != hi[:-1]) | (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
+    first = np.flatnonzero(fresh)
+    last = np.append(first[1:], len(lo))[: len(first)] - 1
+    codes = np.full(len(first), int(op), dtype=np.int64)
+    return Transfers(nodes[src[first]], nodes[dst[first]], lo[first], hi[last], codes)

@@ -65,14 +65,15 @@ _MODULUS = 2_147_483_647
 
 @dataclass(frozen=True, eq=False)
 class PieceSteps:
-    """Who hears what from whom, step by step, in the broadcast.
+    """A reduce, told as the broadcast that it is backwards: who hears what from whom.
 
-    `parts`: into how many parts the buffer is cut. `pieces`: of `parts` divided by
-    shares. `moves`: for each step places that send and hear, and the first part and the
-    end of what they do, shape (4, rows).
+    `collective`: the reduce, its chunk count chosen. `parts`: into how many parts the
+    buffer is cut. `pieces`: of `parts` divided by shares. `moves`: for each step places
+    that send and hear, and the first part and the end of what they do, shape (4, rows).
     """
 
     box: NodeBox
+    collective: Collective
     parts: int
     moves: tuple[IntArray, ...]
 
@@ -81,9 +82,9 @@ class PieceSteps:
         """How many pieces there are."""
         return self.parts // _SHARES
 
-    def events(self, task: Collective) -> Iterator[Segment | StepPart]:
-        """Yield segments and steps of a reduce: all of it backwards."""
-        cut, box = Partition(self.parts, task.chunk_count), self.box
+    def events(self) -> Iterator[Segment | StepPart]:
+        """Yield segments and steps of the reduce: all of it backwards."""
+        cut, box = Partition(self.parts, self.collective.chunk_count), self.box
         for index, (here, there, first, end) in enumerate(reversed(self.moves)):
             pairs = np.unique(here * len(box) + there)
             yield Segment(0, index, _circuits(box, *np.divmod(pairs, len(box))))
@@ -144,7 +145,7 @@ def piece_steps(box: NodeBox, task: Collective) -> PieceSteps | None:
         sizes = (box.groups, box.racks, box.numbers)
         time_ps, moves = _found(fabric, sizes, root, parts // _SHARES, share_ps)
         if best is None or time_ps < best[0]:
-            best = time_ps, PieceSteps(box, parts, moves)
+            best = time_ps, PieceSteps(box, chunked, parts, moves)
     assert best is not None
     return best[1]
 

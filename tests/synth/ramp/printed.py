@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.circuit import Circuits
-from lightloom.synth.ramp.participants import Shape
+from lightloom.synth.ramp.team import Shape
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.ramp import Ramp
-    from lightloom.synth.ramp.participants import Places, Team
-    from lightloom.synth.ramp.segment_stream import Phase
+    from lightloom.synth.ramp.team import Places, Team
+    from lightloom.synth.ramp.team_steps import Phase
 
 
 class PrintedShape(Shape):

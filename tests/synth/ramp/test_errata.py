@@ -10,9 +10,9 @@ import pytest
 
 from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
-from lightloom.synth.ramp.broadcast_tree import best_pipeline, grow
-from lightloom.synth.ramp.participants import Shape, team_in, team_of
-from lightloom.synth.ramp.segment_stream import TeamCollective, circuits, phases, stream
+from lightloom.synth.ramp.multicast import best_pipeline, grow
+from lightloom.synth.ramp.team import Shape, team_in, team_of
+from lightloom.synth.ramp.team_steps import TeamCollective, circuits, phases
 from lightloom.validate.schedule_stream import check_stream
 from tests.examples.ramp_networks import contentions, network
 from tests.synth.ramp.printed import (
@@ -22,8 +22,8 @@ from tests.synth.ramp.printed import (
 )
 
 if TYPE_CHECKING:
-    from lightloom.synth.ramp.participants import Team
-    from lightloom.synth.ramp.segment_stream import Phase
+    from lightloom.synth.ramp.team import Team
+    from lightloom.synth.ramp.team_steps import Phase
 
 
 def test_table_5_step_3_is_undefined_in_rack_0() -> None:
@@ -82,7 +82,7 @@ def test_table_7_fails_the_checks_of_the_product() -> None:
     assert printed is not None
     for team, valid in ((printed, False), (team_of(fabric, range(54)), True)):
         task = Collective("reduce-scatter", tuple(team.nodes.tolist()), 54, 54)
-        report = check_stream(fabric, task, stream(TeamCollective(team, task)))
+        report = check_stream(fabric, task, TeamCollective(team, task).events())
         assert report.valid == valid
     assert {found.rule for found in report.violations} == set()
 

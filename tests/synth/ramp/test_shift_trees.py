@@ -10,7 +10,7 @@ from lightloom.core.task import Collective
 from lightloom.replay import replay
 from lightloom.synth.ramp.node_box import NodeBox
 from lightloom.synth.ramp.schedules import ways
-from lightloom.synth.ramp.spread_trees import SPREAD_OPS, spread_tree
+from lightloom.synth.ramp.shift_trees import SPREAD_OPS, spread_tree
 from lightloom.validate import verify
 from tests.examples.ramp_networks import contentions, network, shapes
 

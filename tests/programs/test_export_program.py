@@ -10,9 +10,8 @@ import pytest
 from lightloom.core.errors import LightloomError
 from lightloom.formats.msccl_runtimes import MSCCLPP
 from lightloom.plans.algorithms import ALGORITHMS
-from lightloom.programs.export_program import export_program
+from lightloom.programs.export_program import export_program, plan_json
 from lightloom.programs.lowering import ProgramLimitError, lower
-from lightloom.programs.mscclpp_plan import plan_json
 from tests.oracle.plan_executor import StuckError, check_limits, plan_outputs
 from tests.programs.lowered import OPERATIONS, expected, inputs_of, schedule_of
 

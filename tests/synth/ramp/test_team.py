@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from lightloom.synth.ramp.participants import STEPS, Shape, team_of
-from lightloom.synth.ramp.segment_stream import circuits, phases
+from lightloom.synth.ramp.team import STEPS, Shape, team_of
+from lightloom.synth.ramp.team_steps import circuits, phases
 from tests.examples.ramp_networks import SHAPES, contentions, network, shapes
 
 

@@ -7,31 +7,49 @@ its busiest offset has blocks. The least sum of these is (n - 1) / x, for then a
 transceivers are busy all the time; and the shifts cannot be fewer than growth by a
 factor of x + 1 needs. Random shifts come close to both.
 
-Collectives along a tree of shifts: segments and steps of a schedule.
+A collective goes along a tree of shifts in sweeps. An all-gather sends every node's
+block along the tree. A gather does the part of it that leads to the root. Reversed in
+time, and on reversed circuits, an all-gather is a reduce-scatter, and a gather a
+scatter. An all-reduce is a reduce-scatter and an all-gather, a reduce one and a gather;
+or, for little data, whole buffers go along the root's tree alone, and are added on the
+way.
 
-An all-gather sends every node's block along the tree. A gather does the part of it that
-leads to the root. Reversed in time, and on reversed circuits, an all-gather is a
-reduce-scatter, and a gather a scatter. An all-reduce is a reduce-scatter and an
-all-gather, a reduce one and a gather; or, for little data, whole buffers go along the
-root's tree alone, and are added on the way.
+Between whole buffers and blocks lie *hubs*, for an all-reduce. The places of a box are
+cosets of a subgroup. Each coset has a part of the buffer, and its members are the hubs
+of that part: along a tree that has one displacement of each coset every hub sums up
+what its share of all nodes has of the part; hubs of a part exchange these sums, in one
+step for each of up to three subgroups that make them up; and the totals spread along
+the tree. With more hubs the parts are larger, and the tree has fewer steps. In a step
+of the exchange all nodes that differ in a subgroup of displacements (c, r(c), n(c))
+meet, in which the offset c of the groups tells the others: (c, 0, 0), then (c, c, 0),
+then (c, 0, c numbers / groups).
 """
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.schedule import Op, Segment, StepPart, Transfers
+from lightloom.core.schedule import Op, Segment, StepPart
 from lightloom.core.seed import seeded_random
+from lightloom.core.units import transmission_ps
 from lightloom.plans.plan import Partition
-from lightloom.synth.ramp.node_box import NodeBox, Shift
+from lightloom.synth.ramp.node_box import (
+    NodeBox,
+    Shift,
+    fewest_shifts,
+    joined_rows,
+    random_shift,
+    ranks_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from random import Random
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
@@ -60,6 +78,11 @@ class SpreadTree:
     offset: IntArray
     parent: IntArray
     reached: IntArray
+
+    @property
+    def parts(self) -> int:
+        """How many displacements, or cosets, there are."""
+        return len(self.shift)
 
     @property
     def blocks(self) -> int:
@@ -114,9 +137,7 @@ def _found(
     random = seeded_random(groups * 10**6 + racks * 10**3 + numbers)
     coset = cosets(box, hubs)
     targets = int(coset.max()) + 1
-    count, reach = 0, 1
-    while reach < targets:
-        count, reach = count + 1, reach * (groups + 1)
+    count = fewest_shifts(groups, targets)
     ideal = -(-(targets - 1) // groups)
     best: tuple[int, tuple[Shift, ...], _Table] | None = None
     tried: set[tuple[tuple[int, bytes], ...]] = set()
@@ -143,25 +164,6 @@ def _busiest(box: NodeBox, count: int, shift: IntArray, offset: IntArray) -> int
     slot = shift[1:] * box.groups + offset[1:]
     loads = np.bincount(slot, minlength=count * box.groups)
     return int(loads.reshape(count, box.groups).max(axis=1).sum())
-
-
-def random_shift(box: NodeBox, random: Random, index: int) -> Shift:
-    """Return a shift of which every offset leads elsewhere.
-
-    The first ones move groups, then racks with groups.
-    """
-    turns = box.turns and box.racks > 1 and index % 2 == 1
-    racks = 0 if turns or index == 0 else random.randrange(box.racks)
-    numbers = [random.randrange(box.numbers) for _ in range(box.groups)]
-    if not racks and not numbers[0]:
-        if box.numbers > 1:
-            numbers[0] = random.randrange(1, box.numbers)
-        elif box.racks > 1:
-            racks = random.randrange(1, box.racks)
-    lit = np.arange(box.groups, dtype=np.int64)
-    if not racks and not numbers[0]:
-        lit = lit[1:]  # one node in each group: there is nowhere else to go
-    return Shift(racks, turns, np.array(numbers, dtype=np.int64), lit)
 
 
 def _grown(box: NodeBox, shifts: tuple[Shift, ...], coset: IntArray) -> _Table | None:
@@ -232,54 +234,76 @@ _SWEEPS = {
 """By operation: whether the tree is reversed, and whether it is the root's alone."""
 SPREAD_OPS = tuple(_SWEEPS)
 
+Orders = tuple[int, int, int]
+_NO_HUBS = (1, 1, 1)
+_Move = tuple[Shift, tuple["IntArray", "IntArray"], "IntArray", Op]
+"""Circuits, the places that send and hear, the parts that move, and what for."""
+
 
 @dataclass(frozen=True, eq=False)
-class SpreadCollective:
-    """A collective, and the tree that its blocks take.
+class TreeCollective:
+    """A collective along a tree of shifts.
 
-    `collective`: its chunk count chosen; one of `SPREAD_OPS`. `tree`: in the box of its
-    nodes. `whole`: of a reduce: whether nothing is cut into blocks.
+    `collective`: one of `SPREAD_OPS`, its chunk count chosen. `tree`: in the box of its
+    nodes. `orders`: of an all-reduce by hubs: orders of the subgroups of groups, racks
+    and numbers that hubs are made of. `whole`: of a reduce: whether nothing is cut into
+    blocks.
     """
 
     collective: Collective
     tree: SpreadTree
+    orders: Orders = _NO_HUBS
     whole: bool = False
 
     def events(self) -> Iterator[Segment | StepPart]:
         """Yield the segments, each with its step."""
-        if self.whole:
-            yield from self._of_whole_buffers()
-            return
-        box, index = self.tree.box, 0
-        for back, rooted in _SWEEPS[self.collective.op]:
-            owner, reached = self._rooted() if rooted else self._everywhere()
-            order = range(len(self.tree.shifts))
-            sums = Op.REDUCE if back and not rooted else Op.COPY
-            for number in reversed(order) if back else order:
-                shift = self.tree.shifts[number]
-                if back:
-                    shift = shift.reversed(box)
-                rows = np.flatnonzero(self.tree.shift[reached] == number)
-                here = box.moved(owner[rows], self.tree.parent[reached[rows]])
-                there = box.moved(owner[rows], reached[rows])
-                ends = (there, here) if back else (here, there)
-                yield Segment(0, index, shift.circuits(box))
-                moved = self._transfers(*ends, owner[rows], sums)
-                yield StepPart(index, 0, index, moved)
-                index += 1
+        box, task = self.tree.box, self.collective
+        cut = Partition(1 if self.whole else self.tree.parts, task.chunk_count)
+        for index, (shift, ends, part, op) in enumerate(self._moves()):
+            yield Segment(0, index, shift.circuits(box))
+            moved = joined_rows(box.nodes, ends, part, cut.boundary, op)
+            yield StepPart(index, 0, index, moved)
 
-    def _of_whole_buffers(self) -> Iterator[Segment | StepPart]:
-        """Yield the segments and steps of a reduce to the root, last reached first."""
+    def _moves(self) -> Iterator[_Move]:
+        """Yield what moves in each step."""
+        if self.whole:
+            targets = np.arange(1, self.tree.parts, dtype=np.int64)
+            owner = np.full(len(targets), self._root)
+            yield from self._sweep(owner, targets, owner * 0, back=True, op=Op.REDUCE)
+            return
+        part = cosets(self.tree.box, self.orders)
+        if self.orders == _NO_HUBS:
+            part = ranks_of(self.tree.box, self.collective)
+        for back, rooted in _SWEEPS[self.collective.op]:
+            owner, target = self._rooted() if rooted else self._everywhere()
+            op = Op.REDUCE if back and not rooted else Op.COPY
+            yield from self._sweep(owner, target, part[owner], back=back, op=op)
+            if back and self.orders != _NO_HUBS:
+                yield from self._meet(part)
+
+    def _sweep(
+        self, owner: IntArray, target: IntArray, part: IntArray, *, back: bool, op: Op
+    ) -> Iterator[_Move]:
+        """Yield what moves along the tree, or against it."""
         box, tree = self.tree.box, self.tree
-        for index, number in enumerate(reversed(range(len(tree.shifts)))):
-            reached = np.flatnonzero(tree.shift == number)
-            src = box.nodes[box.moved(reached, self._root)]
-            dst = box.nodes[box.moved(tree.parent[reached], self._root)]
-            none = np.zeros(len(reached), dtype=np.int64)
-            end = none + self.collective.chunk_count
-            yield Segment(0, index, tree.shifts[number].reversed(box).circuits(box))
-            rows = Transfers(src, dst, none, end, none + int(Op.REDUCE))
-            yield StepPart(index, 0, index, rows)
+        order = range(len(tree.shifts))
+        for number in reversed(order) if back else order:
+            shift = tree.shifts[number]
+            rows = np.flatnonzero(tree.shift[target] == number)
+            here = box.moved(owner[rows], tree.parent[target[rows]])
+            there = box.moved(owner[rows], tree.reached[target[rows]])
+            if back:
+                yield shift.reversed(box), (there, here), part[rows], op
+            else:
+                yield shift, (here, there), part[rows], op
+
+    def _meet(self, part: IntArray) -> Iterator[_Move]:
+        """Yield what moves between the hubs of a part."""
+        box = self.tree.box
+        for shift in _meetings(box, self.orders):
+            src, offset = shift.pairs(box)
+            dst = box.moved(src, shift.displacements(box)[offset])
+            yield shift, (src, dst), part[src], Op.REDUCE
 
     @property
     def _root(self) -> int:
@@ -288,9 +312,10 @@ class SpreadCollective:
         return int(np.searchsorted(self.tree.box.nodes, node))
 
     def _everywhere(self) -> tuple[IntArray, IntArray]:
-        """Return for every move the place whose block it is, and how far it gets."""
+        """Return for every move the place that it is for, and what is reached."""
         places = np.arange(len(self.tree.box), dtype=np.int64)
-        return np.repeat(places, len(places) - 1), np.tile(places[1:], len(places))
+        targets = np.arange(1, self.tree.parts, dtype=np.int64)
+        return np.repeat(places, len(targets)), np.tile(targets, len(places))
 
     def _rooted(self) -> tuple[IntArray, IntArray]:
         """Return the same for the moves of blocks on their way to the root."""
@@ -305,25 +330,68 @@ class SpreadCollective:
             reached = self.tree.parent[reached]
         return np.concatenate(owners), np.concatenate(ways)
 
-    def _transfers(
-        self, src: IntArray, dst: IntArray, owner: IntArray, op: Op
-    ) -> Transfers:
-        """Return rows between places, those of a pair that follow each other as one."""
-        nodes, task = self.tree.box.nodes, self.collective
-        rank = np.zeros(self.tree.box.fabric.node_count, dtype=np.int64)
-        rank[list(task.nodes)] = np.arange(len(nodes))
-        block = rank[nodes[owner]]
-        order = np.lexsort((block, dst, src))
-        src, dst, block = src[order], dst[order], block[order]
-        cut = Partition(len(nodes), task.chunk_count)
-        lo, hi = cut.boundary(block), cut.boundary(block + 1)
-        some = hi > lo
-        src, dst, lo, hi = src[some], dst[some], lo[some], hi[some]
-        fresh = np.ones(len(lo), dtype=np.bool_)
-        fresh[1:] = (lo[1:] != hi[:-1]) | (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
-        first = np.flatnonzero(fresh)
-        last = np.append(first[1:], len(lo))[: len(first)] - 1
-        codes = np.full(len(first), int(op), dtype=np.int64)
-        return Transfers(
-            nodes[src[first]], nodes[dst[first]], lo[first], hi[last], codes
-        )
+
+def _meetings(box: NodeBox, orders: Orders) -> Iterator[Shift]:
+    """Yield the shifts in which hubs of a part exchange their sums."""
+    for axis, order in enumerate(orders):
+        if order > 1:
+            offset = np.arange(box.groups, dtype=np.int64)
+            numbers = offset * 0
+            if axis == 2:
+                numbers = offset * order // box.groups * (box.numbers // order)
+            lit = offset[:: box.groups // order][1:]
+            yield Shift(0, axis == 1, numbers, lit)
+
+
+_TRIED = 8
+"""Subgroups, the most promising first, for which trees are made."""
+
+
+def best_hubs(box: NodeBox, size_bytes: int) -> tuple[SpreadTree, Orders] | None:
+    """Return the fastest tree to hubs of some, ``None`` where a box has no hubs."""
+    promising = sorted((_least_ps(box, hubs, size_bytes), hubs) for hubs in _hubs(box))
+    best: tuple[int, SpreadTree, Orders] | None = None
+    for least_ps, orders in promising[:_TRIED]:
+        if best is not None and best[0] <= least_ps:
+            break
+        tree = spread_tree(box, orders)
+        if tree is None:
+            continue
+        steps, rounds = len(tree.shifts), tree.blocks
+        time_ps = _time_ps(box, orders, steps, rounds, size_bytes)
+        if best is None or time_ps < best[0]:
+            best = time_ps, tree, orders
+    return None if best is None else best[1:]
+
+
+def _hubs(box: NodeBox) -> Iterator[Orders]:
+    """Yield orders of subgroups in which hubs can meet, fewer hubs than nodes."""
+    sizes = (box.groups, box.racks, box.numbers)
+    divisors = [[d for d in range(1, size + 1) if not size % d] for size in sizes]
+    for first, second, third in product(*divisors):
+        fits = not first % second and not first % third
+        turns = second == 1 or box.racks == box.groups
+        if fits and turns and 1 < first * second * third < len(box):
+            yield first, second, third
+
+
+def _least_ps(box: NodeBox, orders: Orders, size_bytes: int) -> int:
+    """Return what an all-reduce takes with a perfect tree."""
+    parts = len(box) // prod(orders)
+    shifts = fewest_shifts(box.groups, parts)
+    return _time_ps(box, orders, shifts, -(-(parts - 1) // box.groups), size_bytes)
+
+
+def _time_ps(
+    box: NodeBox, orders: Orders, shifts: int, rounds: int, size_bytes: int
+) -> int:
+    """Return the time of an all-reduce by hubs, up to rounding.
+
+    `shifts`, `rounds`: of the tree, and the parts that its busiest circuits carry in
+    all.
+    """
+    fabric, meetings = box.fabric, sum(order > 1 for order in orders)
+    part_bytes = -(-size_bytes * prod(orders) // len(box))
+    part_ps = transmission_ps(part_bytes, fabric.transceiver_bits_per_s)
+    fixed_ps = fabric.alpha_ps + fabric.reconfiguration_ps
+    return (2 * shifts + meetings) * fixed_ps + (2 * rounds + meetings) * part_ps

@@ -1,6 +1,4 @@
-"""The segments and steps of a collective on RAMP, in the order of a file.
-
-The steps of a collective on RAMP in order, and what is sent in each.
+"""A collective by the four steps of RAMP: its phases, and what is sent in each.
 
 A reduce-scatter narrows: every node keeps the information of its portion, step by step,
 and sends the other portions to those who take them. An all-gather widens, with the
@@ -18,21 +16,73 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from lightloom.core.circuit import Circuits
+from lightloom.core.columns import Ragged
 from lightloom.core.schedule import Op, Segment, StepPart, Transfers
-from lightloom.synth.ramp.held_blocks import Blocks
-from lightloom.synth.ramp.transceivers import per_pair, transceivers_of
+from lightloom.instances.collectives import op_of
+from lightloom.plans.plan import Partition
+from lightloom.synth.ramp.node_box import MOST_ROWS
+from lightloom.synth.ramp.team import per_pair, transceivers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
-    from lightloom.synth.ramp.participants import Team
+    from lightloom.synth.ramp.node_box import Followed
+    from lightloom.synth.ramp.team import Team
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """The buffer in one block for each member.
+
+    Where the operation gives blocks to ranks, member i has the block of its rank;
+    elsewhere it has the i-th block, so that blocks of a subgroup lie together.
+
+    `rank`: rank of each member in the collective.
+    """
+
+    team: Team
+    rank: IntArray
+    block: IntArray
+    chunks: int
+
+    @classmethod
+    def of(cls, team: Team, collective: Collective) -> Blocks:
+        """Return the blocks of a collective whose chunk count is chosen.
+
+        `collective`: the collective; rank i is ``collective.nodes[i]``.
+        """
+        place = np.full(team.fabric.node_count, -1, dtype=np.int64)
+        place[list(collective.nodes)] = np.arange(len(team))
+        rank = place[team.nodes]
+        block = np.arange(len(team), dtype=np.int64)
+        if op_of(collective).uses_blocks:
+            block = rank
+        return cls(team, rank, block, collective.chunk_count)
+
+    def runs(self, width: int) -> tuple[Ragged, Ragged]:
+        """Return the chunk ranges of every `width` members, first chunks and ends.
+
+        Row i is about members ``i width .. (i + 1) width``: as few ranges as there
+        can be, sorted, none empty.
+        """
+        partition = Partition(len(self.team), self.chunks)
+        rows = np.sort(self.block.reshape(-1, width), axis=1)
+        first = partition.boundary(rows)
+        end = partition.boundary(rows + 1)
+        starts = np.ones(rows.shape, dtype=np.bool_)
+        starts[:, 1:] = first[:, 1:] != end[:, :-1]
+        ends = np.ones(rows.shape, dtype=np.bool_)
+        ends[:, :-1] = starts[:, 1:]
+        lo, hi = first[starts], end[ends]
+        row = np.nonzero(starts)[0][lo < hi]
+        lengths = np.bincount(row, minlength=len(rows)).astype(np.int64)
+        lo, hi = lo[lo < hi], hi[lo < hi]
+        return Ragged.from_lengths(lengths, lo), Ragged.from_lengths(lengths, hi)
 
 
 Event: TypeAlias = Segment | StepPart
-
-NO_LIMIT = 2**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,30 +107,40 @@ class TeamCollective:
         node = self.collective.nodes[self.collective.root_rank]
         return int(np.flatnonzero(self.team.nodes == node)[0])
 
+    def events(self) -> Iterator[Event]:
+        """Yield the segments, and the steps in them, in the order of a file.
 
-def stream(
-    job: TeamCollective, *, items: SomeItems | None = None, most_rows: int = NO_LIMIT
-) -> Iterator[Event]:
-    """Yield the segments, and the steps in them, in the order of a file.
+        A step of an all-to-all comes in parts of about `MOST_ROWS` rows; memory is that
+        of the largest.
+        """
+        blocks = Blocks.of(self.team, self.collective)
+        yield from self._moving(blocks, AllItems.at_home(blocks))
 
-    `most_rows`: a step of an all-to-all comes in parts of about so many rows.
+    def followed(self, sources: IntArray, targets: IntArray) -> Followed:
+        """Return the first chunks of some blocks of an all-to-all, and their events.
 
-    Deterministic. Memory is that of the largest step.
-    """
-    blocks = Blocks.of(job.team, job.collective)
-    followed: AllItems | SomeItems = items or AllItems.at_home(blocks)
-    key, segment = None, -1
-    for index, phase in enumerate(job.phases()):
-        if phase.key != key:
-            key, segment = phase.key, segment + 1
-            yield Segment(0, segment, circuits(job.team, phase))
-        if phase.content is Content.ITEMS:
-            parts = followed.rows(phase, most_rows)
-            followed = followed.after(phase)
-        else:
-            parts = iter([rows_of(blocks, phase)])
-        for rows in parts:
-            yield StepPart(index, 0, segment, _transfers(job.team, phase, rows))
+        `sources`, `targets`: ranks that the blocks go from and to, all pairs different,
+        shape (blocks,) each.
+        """
+        blocks = Blocks.of(self.team, self.collective)
+        member = np.argsort(blocks.rank)
+        items = SomeItems.at_home(blocks, member[sources], member[targets])
+        return items.chunk, self._moving(blocks, items)
+
+    def _moving(self, blocks: Blocks, items: AllItems | SomeItems) -> Iterator[Event]:
+        """Yield segments and steps in which items move, where there are any."""
+        key, segment = None, -1
+        for index, phase in enumerate(self.phases()):
+            if phase.key != key:
+                key, segment = phase.key, segment + 1
+                yield Segment(0, segment, circuits(self.team, phase))
+            if phase.content is Content.ITEMS:
+                parts = items.rows(phase)
+                items = items.after(phase)
+            else:
+                parts = iter([rows_of(blocks, phase)])
+            for rows in parts:
+                yield StepPart(index, 0, segment, _transfers(self.team, phase, rows))
 
 
 def circuits(team: Team, phase: Phase) -> Circuits:
@@ -256,17 +316,16 @@ class AllItems:
         """Return the items before they are sent."""
         return cls(blocks, np.arange(len(blocks.team), dtype=np.int64)[:, None])
 
-    def rows(self, phase: Phase, most_rows: int) -> Iterator[Rows]:
-        """Yield what is sent in a phase, about `most_rows` rows at a time.
+    def rows(self, phase: Phase) -> Iterator[Rows]:
+        """Yield what is sent in a phase, about `MOST_ROWS` rows at a time.
 
-        `most_rows`: about how many rows are yielded at once; one pair's are never
-        divided.
+        Those of one pair are never divided.
         """
         team = self.blocks.team
         lo, hi = self.blocks.runs(team.width(phase.step))
         prefix = phase.dst // team.width(phase.step)
         each = self.origins.shape[1] * int(lo.lengths.max(initial=1))
-        size = max(1, most_rows // each)
+        size = max(1, MOST_ROWS // each)
         for start in range(0, len(phase.src), size):
             pair = np.arange(start, min(start + size, len(phase.src)))
             origin = self.origins[phase.src[pair]]
@@ -323,9 +382,8 @@ class SomeItems:
             + lo.values[lo.offsets[self.target]]
         )
 
-    def rows(self, phase: Phase, most_rows: int) -> Iterator[Rows]:
+    def rows(self, phase: Phase) -> Iterator[Rows]:
         """Yield what is sent in a phase."""
-        del most_rows
         _, end = self.blocks.runs(1)
         there = self._next(phase)
         away = np.flatnonzero(there != self.here)
