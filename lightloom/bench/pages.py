@@ -203,7 +203,7 @@ def _cells(mark: TableMark, answers: Sequence[GoldenAnswer]) -> list[Cell]:
             "instance": answer.instance,
             "solver": answer.solver,
         }
-        if all(words.get(word) in values for word, values in mark.only.items()):
+        if all(words.get(word, "") in values for word, values in mark.only.items()):
             bound = bounds.get((answer.problem, answer.instance))
             cells.append(Cell(words, answer, _number(answer.answer), bound))
     return cells
@@ -300,6 +300,7 @@ SHOWN: dict[str, Callable[[list[Cell]], str]] = {
     "algorithm": _texts(lambda cell: cell.stored.algorithm),
     "kind": _texts(lambda cell: cell.stored.kind),
     "cells": lambda cells: str(len(cells)),
+    "largest": lambda cells: str(max((c.value for c in cells if c.value), default=0)),
     "answered": lambda cells: str(sum(cell.value is not None for cell in cells)),
     "optimal": _within(0.0),
     "within 2 %": _within(0.02),

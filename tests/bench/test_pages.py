@@ -102,10 +102,22 @@ def test_only_chooses_and_orders() -> None:
 def test_many_cells_are_summed_up() -> None:
     """Counts and gaps of all cells of a line."""
     show = ["cells", "optimal", "within 2 %", "within 10 %", "median gap, %"]
-    show += ["widest gap, %", "widest at", "median s", "longest s"]
+    show += ["widest gap, %", "widest at", "median s", "longest s", "largest"]
     found = table(name="{fabric}/{op}-{size}", rows=["op"], show=show)
     at = "ring-4/all-gather-1MiB"
-    told = ["all-gather", "3", "1", "1", "2", "2.9", "50.0", at, "0.5", "0.5"]
+    told = [
+        "all-gather",
+        "3",
+        "1",
+        "1",
+        "2",
+        "2.9",
+        "50.0",
+        at,
+        "0.5",
+        "0.5",
+        "123456000000",
+    ]
     assert found == [["op", *show], told]
 
 
