@@ -50,12 +50,31 @@ batch_size = 64
 """
 
 
-def without_extras(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+ONE_BY_ONE = """
+import json
+import sys
+
+from lightloom.cli.main import main
+
+for arguments in json.loads(sys.argv[1]):
+    sys.argv[1:] = arguments
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            sys.exit(f"{arguments}: {end.code}")
+"""
+"""Commands in one process, until one of them fails."""
+
+
+def without_extras(
+    folder: Path, *arguments: str, start: str = START
+) -> subprocess.CompletedProcess[str]:
     """Run the program where no package of an extra can be imported."""
     (folder / "sitecustomize.py").write_text(HIDE, encoding="utf-8")
     path = os.pathsep.join([str(folder), str(ROOT)])
     return subprocess.run(
-        [sys.executable, "-c", START, *arguments],
+        [sys.executable, "-c", start, *arguments],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -66,20 +85,24 @@ def without_extras(folder: Path, *arguments: str) -> subprocess.CompletedProcess
 
 def test_everyday_commands(tmp_path: Path) -> None:
     """A schedule is made, verified, replayed and bounded; problems are solved."""
-    for arguments in (
-        ("instances", "show", "lightpath-8/all-reduce-1MiB"),
-        ("synth", "lightpath-8/all-reduce-1MiB", "-o", "made.jsonl"),
-        ("verify", "made.jsonl"),
-        ("replay", "made.jsonl"),
-        ("bound", "lightpath-8/all-reduce-1MiB"),
-        ("solve", "ring-8/groups-3MB", "--problem", "ring"),
-        ("solve", "ocs-8/groups-3MB", "--problem", "ocs", "--solver", "highs"),
-        ("model", "ocs-8/groups-3MB", "--problem", "ocs", "--write", "out.lp"),
-        ("train", "ocs-16/bert-large-batch64", "--replayed", "1"),
-        ("solvers",),
-    ):
-        done = without_extras(tmp_path, *arguments)
-        assert done.returncode == 0, (arguments, done.stderr)
+    commands = [
+        ["instances", "show", "lightpath-8/all-reduce-1MiB"],
+        ["synth", "lightpath-8/all-reduce-1MiB", "-o", "made.jsonl"],
+        ["verify", "made.jsonl"],
+        ["replay", "made.jsonl"],
+        ["bound", "lightpath-8/all-reduce-1MiB"],
+        ["solve", "ring-8/groups-3MB", "--problem", "ring"],
+        ["solve", "ocs-8/groups-3MB", "--problem", "ocs", "--solver", "highs"],
+        ["model", "ocs-8/groups-3MB", "--problem", "ocs", "--write", "out.lp"],
+        ["train", "ocs-16/bert-large-batch64", "--replayed", "1"],
+        ["solvers"],
+    ]
+    done = without_extras(tmp_path, json.dumps(commands), start=ONE_BY_ONE)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out.lp").exists()
+    wrong = [["verify", "made.jsonl"], ["verify", "missing.jsonl"]]
+    failed = without_extras(tmp_path, json.dumps(wrong), start=ONE_BY_ONE)
+    assert "missing.jsonl'" in failed.stderr.splitlines()[-1]
 
 
 def test_benchmarks_on_this_machine(tmp_path: Path) -> None:

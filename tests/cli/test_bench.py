@@ -34,21 +34,36 @@ def results(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_the_smoke_suite_runs_resumes_and_is_sound(tmp_path: Path) -> None:
+SMOKE = [job.problem for job in load_suite("smoke").jobs]
+
+
+@pytest.mark.parametrize(
+    "problems",
+    [
+        ["ocs", "completion-time"],
+        pytest.param(sorted(set(SMOKE)), marks=pytest.mark.slow),
+    ],
+    ids=["one problem", "all"],
+)
+def test_the_smoke_suite_runs_resumes_and_is_sound(
+    tmp_path: Path, problems: list[str]
+) -> None:
     """Every run answers or says why not; a second sweep has nothing to do."""
     path = str(tmp_path / "smoke.jsonl")
     forget_code_version()
+    asked = [word for problem in problems for word in ("--problem", problem)]
     done = child(
-        *("bench", "smoke", "--results", path, "--workers", "2", "--json"),
+        "bench", "smoke", *asked, "--results", path, "--workers", "2", "--json"
     )
     assert done.returncode == 0, done.stderr.decode()
     told = json.loads(done.stdout)
     assert told["faults"] == []
-    assert told["made"] == told["runs"] == len(load_suite("smoke").jobs)
+    assert told["made"] == told["runs"] == sum(map(SMOKE.count, problems))
     rows = read_results(path)
     assert {row.finding.ending for row in rows} <= {Ending.OPTIMAL, Ending.ANSWER}
     assert all(row.finding.verified for row in rows)
-    assert run_json("bench", "run", "smoke", "--results", path)["made"] == 0
+    again = run_json("bench", "run", "smoke", *asked, "--results", path)
+    assert again["made"] == 0
     assert read_results(path) == rows
 
 

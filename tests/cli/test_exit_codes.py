@@ -95,6 +95,7 @@ def test_every_command_has_its_codes_on_the_page() -> None:
         ("demo", 1),  # of a defect of ours
         ("bench run", 1),  # tests/bench: faulty solvers
         ("bench golden", 1),  # tests/bench/test_golden.py
+        ("bench pages", 1),  # tests/bench/test_pages.py
         ("ramp check", 1),  # tests/validate/test_ramp.py
         ("jobs", 3),  # iterations together that differ too much in length
         ("train", 3),  # a placement that is not found

@@ -66,10 +66,18 @@ def test_there_and_back(runtime: str, op: str) -> None:
     assert after <= before * 2
 
 
-@pytest.mark.parametrize("op", ["all-reduce", "all-to-all", "broadcast"])
-def test_plans_there_and_back(op: str) -> None:
+@pytest.mark.parametrize(
+    "instance",
+    [
+        "lightpath-8/all-reduce-1MiB",
+        "lightpath-8/all-to-all-1MiB",
+        "lightpath-4/broadcast-16KiB",
+        pytest.param("lightpath-8/broadcast-1MiB", marks=pytest.mark.slow),
+    ],
+)
+def test_plans_there_and_back(instance: str) -> None:
     """A plan of MSCCL++ is verified and imported; it takes no more steps."""
-    name = made(f"lightpath-8/{op}-1MiB")
+    name = made(instance)
     result = run("export", name, "--to", "mscclpp", "-o", "x.json")
     assert result.exit_code == 0, result.stderr
     record = run_json("verify", "x.json")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 LANGUAGES = {"console", "csv", "json", "python", "sh", "text", "toml", "{eval-rst}"}
 """``text`` is what is not code: output, and the help of commands; ``{eval-rst}`` names
 docstrings that the site shows."""
-NOTES = re.compile(r"<!-- (not run: .+|exit code [1-4]|file: [\w.-]+) -->")
+NOTES = re.compile(r"<!-- (not run: .+|slow: .+|exit code [1-4]|file: [\w.-]+) -->")
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Block:
     text
         What stands in it.
     notes
-        Comments directly above it: ``not run: reason``, ``exit code N`` of its last
-        command, ``file: name``.
+        Comments directly above it: ``not run: reason``, ``slow: reason``, ``exit code
+        N`` of its last command, ``file: name``.
     """
 
     page: Path
@@ -49,6 +49,11 @@ class Block:
     def is_run(self) -> bool:
         """Whether a reader is to do what stands here."""
         return not any(note.startswith("not run: ") for note in self.notes)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it takes so long that the fast tests leave it out."""
+        return any(note.startswith("slow: ") for note in self.notes)
 
     @property
     def exit_code(self) -> int:

@@ -8,12 +8,14 @@ import io
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 from lightloom.instances.instance_file import parse_instance
 from tests.cli.program import run
@@ -83,12 +85,31 @@ class Reader:
             same = doctest.OutputChecker().check_output(wanted, printed, ALIKE)
             assert same, f"{block.where}: {command} printed\n{printed}not\n{wanted}"
 
+    def _script(self, path: str, *arguments: str) -> tuple[int, str]:
+        """Run a script of the page in this process; return its exit code and output."""
+        printed, code = io.StringIO(), 0
+        with (
+            patch.object(sys, "argv", [path, *arguments]),
+            contextlib.redirect_stdout(printed),
+        ):
+            try:
+                runpy.run_path(path, run_name="__main__")
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else int(bool(end.code))
+                if isinstance(end.code, str):
+                    printed.write(f"{end.code}\n")
+        return code, printed.getvalue()
+
     def _shell(self, block: Block, command: str, exit_code: int) -> str:
         """Run a command and return what it prints; ours need no other process."""
         words = shlex.split(command, comments=True)
-        if words[:1] == ["lightloom"] and not _SHELL.search(command.partition("#")[0]):
+        plain = not _SHELL.search(command.partition("#")[0])
+        if plain and words[:1] == ["lightloom"]:
             result = run(*words[1:])
             code, output, talk = result.exit_code, result.stdout, result.stderr
+        elif plain and words[:1] == ["python"] and words[1].endswith(".py"):
+            code, output = self._script(*words[1:])
+            talk = ""
         else:
             programs = str(Path(sys.executable).parent)
             path = {"PATH": os.pathsep.join([programs, os.environ["PATH"]])}

@@ -48,6 +48,15 @@ def follow(reader: Reader, blocks: list[Block]) -> None:
 )
 def test_page(reader: Reader, name: str) -> None:
     """What a page says, in order, in an empty folder."""
+    follow(reader, [block for block in PAGES[name] if not block.is_slow])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [name for name in PAGES if any(block.is_slow for block in PAGES[name])]
+)
+def test_page_with_what_takes_long(reader: Reader, name: str) -> None:
+    """The same with every block that is run at all."""
     follow(reader, PAGES[name])
 
 
@@ -67,6 +76,8 @@ def test_notes_of_blocks_are_few(reader: Reader) -> None:
     blocks = [block for page in PAGES.values() for block in page]
     left_out = [block.where for block in blocks if not block.is_run]
     assert len(left_out) <= 10, left_out
+    slow = [block.where for block in blocks if block.is_slow]
+    assert len(slow) <= 5, slow
     command = Block(Path("page.md"), 1, "sh", "lightloom verify missing.jsonl\n", ())
     with pytest.raises(AssertionError, match=r"page.md:1"):
         reader.follow(command)

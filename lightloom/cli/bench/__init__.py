@@ -13,6 +13,7 @@ BENCH_SUMMARIES = {
     "list": "List the built-in suites and the instance families.",
     "report": "Tables and plots of a results file.",
     "golden": "Ask cells with stored answers again; say what became worse.",
+    "pages": "Make the tables of pages anew, from stored answers.",
     "compare": "What changed between two results files, beyond noise.",
 }
 
