@@ -164,6 +164,19 @@ class PacketFabric(Fabric, Protocol):
         """Return the link in words, for example ``egress of node 7``."""
 
 
+@runtime_checkable
+class BoxedFabric(Protocol):
+    """What a fabric has too whose links suggest a box of its nodes."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The box that the nodes form, the last digit fastest; empty for none."""
+
+    @property
+    def symmetry(self) -> tuple[int, ...]:
+        """The box whose translations leave all links as they are; empty for none."""
+
+
 def step_ps(fabric: Fabric) -> int:
     """Return what a step costs on a fabric before any byte moves, in picoseconds.
 

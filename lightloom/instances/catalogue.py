@@ -17,10 +17,9 @@ from lightloom.formats.compression import STANDARD_STREAM
 from lightloom.formats.json_file import read_toml
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.packet_tiers import ElectricalCluster, IdealSwitch
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.instances.fabrics.bcube import BCube
-from lightloom.instances.fabrics.fat_tree import FatTree
+from lightloom.instances.fabrics.packet_forwarding import BCube, TopoOpt, Torus
+from lightloom.instances.fabrics.packet_tiers import FatTree, SuperPod
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.instances.fabrics.superpod import SuperPod
-from lightloom.instances.fabrics.topoopt import TopoOpt
-from lightloom.instances.fabrics.torus import Torus
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric

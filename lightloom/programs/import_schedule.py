@@ -21,7 +21,7 @@ from lightloom.core.task import Collective
 from lightloom.core.transfer_parts import transfer_parts
 from lightloom.core.units import MIB
 from lightloom.instances.collectives import check_collective
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.plans.edge_colouring import coloured_ports
 from lightloom.synth.certify import signed

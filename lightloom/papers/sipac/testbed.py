@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.instances.fabrics.fat_tree import FatTree
+from lightloom.instances.fabrics.packet_tiers import FatTree
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.papers.claims import NEAR, above, holds, not_reproducible
 from lightloom.papers.collectives import best_bound, bound_text

@@ -12,9 +12,8 @@ from lightloom.core.errors import LightloomError
 from lightloom.core.fabric import PacketFabric
 from lightloom.core.link_graph import LinkedFabric
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.bcube import BCube
+from lightloom.instances.fabrics.packet_forwarding import BCube, TopoOpt
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.instances.fabrics.topoopt import TopoOpt
 from lightloom.report.moments import moment_rows
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective
 from lightloom.core.units import KIB, MIB
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.synth.bounds import all_bounds
 from lightloom.validate.certificates.completion_time import BOUND_KINDS, proven_ps
 from lightloom.validate.certificates.completion_time.one_plane import (

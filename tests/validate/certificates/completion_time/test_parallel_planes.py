@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.replay import replay
 from lightloom.synth.bounds import find_bound
 from lightloom.testing.strategies import schedules

@@ -14,8 +14,8 @@ from lightloom.core.fabric import PacketFabric
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d

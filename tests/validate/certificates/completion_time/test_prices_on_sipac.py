@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import transmission_ps
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import Instance
 from lightloom.synth.bounds import LowerBounds, find_bound
