@@ -140,7 +140,15 @@ class Lighting(Protocol):
     def light_rounds(
         self, pairs: RoundPairs, light: Callable[[Demand], Circuits]
     ) -> Circuits:
-        """Return circuits for all pairs of rounds; `light` remembers its answers."""
+        """Return circuits for all pairs of rounds.
+
+        Parameters
+        ----------
+        pairs
+            What each pair moves in each of the rounds.
+        light
+            The method of this name, which remembers its answers.
+        """
 
     def parts_of(self, moved: TrafficRound) -> IntArray | None:
         """Return which part of a round each row is in, where they cannot be lit."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lightloom.core.columns import IntArray
+    from lightloom.core.fabric import Fabric
     from lightloom.core.link_graph import LinkGraph
 
 MOST_NODES = 2**20
@@ -114,9 +115,10 @@ class TieredRecord(PacketRecord, frozen=True):
 
     def link_graph(self) -> LinkGraph:
         """Return the links between tiers, as far up as there are several switches."""
-        nodes = np.arange(self.node_count, dtype=np.int64)
+        count = cast("Fabric", self).node_count
+        nodes = np.arange(count, dtype=np.int64)
         both_ways, named = [], []
-        lower, vertices, first = nodes, self.node_count, 0
+        lower, vertices, first = nodes, count, 0
         for tier in self.tiers():
             ends, at = np.unique(tier.below(nodes), return_index=True)
             switch = tier.switch(nodes)

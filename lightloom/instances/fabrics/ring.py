@@ -11,6 +11,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import (
+    Resources,
     WavelengthFabricRecord,
     wavelength_faults,
 )
@@ -232,26 +233,21 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
         circuit = np.concatenate([lit, lit, lit[crossing]])
         return Usage(circuit, resource, np.ones(len(resource), dtype=np.int64))
 
-    def resource_rule(self, resource: int) -> str:
-        """Return ``lasers``, ``photodiodes`` or ``spans``."""
-        ends = self.nodes * self.ports_per_node
-        return ("lasers", "photodiodes", "spans")[min(resource // ends, 2)]
+    def resources(self) -> tuple[Resources, ...]:
+        """Return the lasers and photodiodes of nodes, and the spans of fibres."""
+        sizes = (self.nodes, self.transceivers, self.wavelengths)
+        which = ", direction {1}" if self.transceivers > 1 else ""
+        ends = (
+            Resources(f"{end}s", sizes, (end + " {2} of node {0}" + which).format)
+            for end in ("laser", "photodiode")
+        )
+        fibres = (self.directions, self.nodes, self.wavelengths)
+        return (*ends, Resources("spans", fibres, self._span_name))
 
-    def resource_name(self, resource: int) -> str:
-        """Return the resource in words."""
-        rule = self.resource_rule(resource)
-        ends = self.nodes * self.ports_per_node
-        if rule == "spans":
-            fiber, wavelength = divmod(resource - 2 * ends, self.wavelengths)
-            direction, span = divmod(fiber, self.nodes)
-            tail, head = span, (span + 1) % self.nodes
-            if direction:
-                tail, head = head, tail
-            return f"wavelength {wavelength} on span {tail}->{head}"
-        node, port = divmod(resource % ends, self.ports_per_node)
-        direction, wavelength = divmod(port, self.wavelengths)
-        name = f"{rule[:-1]} {wavelength} of node {node}"
-        return name if self.transceivers == 1 else f"{name}, direction {direction}"
+    def _span_name(self, direction: int, span: int, wavelength: int) -> str:
+        after = (span + 1) % self.nodes
+        tail, head = (after, span) if direction else (span, after)
+        return f"wavelength {wavelength} on span {tail}->{head}"
 
 
 FABRIC = FabricKind("ring", Ring)

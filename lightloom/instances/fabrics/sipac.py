@@ -11,6 +11,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import (
+    Resources,
     WavelengthFabricRecord,
     wavelength_faults,
 )
@@ -317,18 +318,13 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
         resource = np.concatenate([laser[feeding], photodiode])
         return Usage(circuit, resource, np.ones(len(resource), dtype=np.int64))
 
-    def resource_rule(self, resource: int) -> str:
-        """Return ``lasers`` or ``photodiodes``."""
-        ends = self.node_count * self.lasers_per_node
-        return "lasers" if resource < ends else "photodiodes"
-
-    def resource_name(self, resource: int) -> str:
-        """Return the resource in words."""
-        ends = self.node_count * self.lasers_per_node
-        node, port = divmod(resource % ends, self.lasers_per_node)
-        level, wavelength = divmod(port, self.wavelengths)
-        name = self.resource_rule(resource)[:-1]
-        return f"{name} {wavelength} of node {node} at level {level}"
+    def resources(self) -> tuple[Resources, ...]:
+        """Return the lasers and photodiodes of nodes, level by level."""
+        sizes = (self.node_count, self.levels, self.wavelengths)
+        return tuple(
+            Resources(f"{end}s", sizes, (end + " {2} of node {0} at level {1}").format)
+            for end in ("laser", "photodiode")
+        )
 
 
 FABRIC = FabricKind("sipac", Sipac)
