@@ -129,11 +129,8 @@ class Lightpath(WavelengthFabricRecord, frozen=True, kw_only=True):
         Edge ids are ``4 * tail + direction`` with direction 0 to 3 for up, left,
         right, down; ids of edges that would leave the grid are never returned.
 
-        Parameters
-        ----------
-        tail, head
-            Tiles that each edge leaves and enters, of shape (rows,), row by row of the
-            rack: tile ``r * cols + c`` is at row r, column c.
+        `tail`, `head`: tiles that each edge leaves and enters, of shape (rows,), row by
+        row of the rack: tile ``r * cols + c`` is at row r, column c.
         """
         down = head // self.cols - tail // self.cols
         right = head % self.cols - tail % self.cols
@@ -161,11 +158,8 @@ class Lightpath(WavelengthFabricRecord, frozen=True, kw_only=True):
     def edge_waveguides(self, tail: IntArray, head: IntArray) -> IntArray:
         """Return the number of waveguides, or fibres, of each directed edge.
 
-        Parameters
-        ----------
-        tail, head
-            Tiles that each edge leaves and enters, of shape (rows,), row by row of the
-            rack: tile ``r * cols + c`` is at row r, column c. Neighbours.
+        `tail`, `head`: tiles that each edge leaves and enters, of shape (rows,), row by
+        row of the rack: tile ``r * cols + c`` is at row r, column c. Neighbours.
         """
         across = (tail // self.cols // self.wafer_rows) != (
             head // self.cols // self.wafer_rows
@@ -194,20 +188,10 @@ class Lightpath(WavelengthFabricRecord, frozen=True, kw_only=True):
     ) -> IntArray:
         """Return the price of the cheapest route, however many circuits it takes.
 
-        Parameters
-        ----------
-        prices
-            Of each edge by its id, of shape (4 * tiles,).
-        src, dst
-            Tiles, of shape (rows,), each from 0 to ``node_count - 1``.
-        circuits
-            Most circuits, one after another; a single one is as good as any.
-        nodes
-            Tiles that may hand data on; light passes the others too.
+        `prices`: of each edge by its id, of shape (4 * tiles,). `src`, `dst`: tiles, of
+        shape (rows,), each from 0 to ``node_count - 1``.
 
-        Returns
-        -------
-        Shape (rows,); the price of all edges where no route leads.
+        Returns shape (rows,); the price of all edges where no route leads.
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra

@@ -166,12 +166,9 @@ class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
     def node(self, group: IntArray, rack: IntArray, number: IntArray) -> IntArray:
         """Return the nodes at some coordinates.
 
-        Parameters
-        ----------
-        group, rack, number
-            Coordinates, of equal shapes: the communication group, the rack in it, and
-            the node in the rack, each from 0 and below `groups`, `racks` and
-            `nodes_per_rack`.
+        `group`, `rack`, `number`: coordinates, of equal shapes: the communication
+        group, the rack in it, and the node in the rack, each from 0 and below `groups`,
+        `racks` and `nodes_per_rack`.
         """
         return (group * self.racks + rack) * self.nodes_per_rack + number
 
@@ -183,10 +180,7 @@ class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
     def wavelength(self, src: IntArray, dst: IntArray) -> IntArray:
         """Return the wavelength on which src reaches dst.
 
-        Parameters
-        ----------
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
+        `src`, `dst`: nodes, of shape (rows,), each from 0 to ``node_count - 1``.
         """
         number = dst % self.nodes_per_rack
         if self.subnet == BROADCAST_AND_SELECT:

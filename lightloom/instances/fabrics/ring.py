@@ -109,12 +109,9 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
     def hops(self, src: IntArray, dst: IntArray, direction: IntArray) -> IntArray:
         """Return the number of spans from one node to another in a direction.
 
-        Parameters
-        ----------
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``nodes - 1``.
-        direction
-            0 from node i to node i + 1, 1 from node i to node i - 1; of shape (rows,).
+        `src`, `dst`: nodes, of shape (rows,), each from 0 to ``nodes - 1``.
+        `direction`: 0 from node i to node i + 1, 1 from node i to node i - 1; of shape
+        (rows,).
         """
         forward = (dst - src) % self.nodes
         return np.where(direction == 0, forward, (-forward) % self.nodes)
@@ -122,10 +119,7 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
     def least_spans(self, src: IntArray, dst: IntArray) -> IntArray:
         """Return the number of spans from one node to another the shortest way.
 
-        Parameters
-        ----------
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``nodes - 1``.
+        `src`, `dst`: nodes, of shape (rows,), each from 0 to ``nodes - 1``.
         """
         forward: IntArray = (dst - src) % self.nodes
         if self.directions == 1:
@@ -147,16 +141,9 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
     ) -> IntArray:
         """Return the price of the cheaper way round, by one circuit if within reach.
 
-        Parameters
-        ----------
-        prices
-            Of each span of each direction, of shape (directions * nodes,).
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``nodes - 1``.
-        circuits
-            Most circuits, one after another; ``None`` for any number.
-        nodes
-            Nodes that may hand data on; light passes the others too.
+        `prices`: of each span of each direction, of shape (directions * nodes,). `src`,
+        `dst`: nodes, of shape (rows,), each from 0 to ``nodes - 1``. `circuits`: most
+        circuits, one after another; ``None`` for any number.
         """
         del nodes
         ways, within = [], []
@@ -181,12 +168,8 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
     def spans(self, src: int, dst: int, direction: int) -> tuple[int, ...]:
         """Return the spans from a node to another one, in the order of the light.
 
-        Parameters
-        ----------
-        src, dst
-            Nodes, from 0 to ``nodes - 1``. Span i joins nodes i and i + 1.
-        direction
-            0 from node i to node i + 1, 1 from node i to node i - 1.
+        `src`, `dst`: nodes, from 0 to ``nodes - 1``. Span i joins nodes i and i + 1.
+        `direction`: 0 from node i to node i + 1, 1 from node i to node i - 1.
         """
         if direction == 0:
             hops = (dst - src) % self.nodes

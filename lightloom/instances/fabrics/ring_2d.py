@@ -170,12 +170,8 @@ class Ring2d(WavelengthFabricRecord, frozen=True, kw_only=True):
 
         Its place on that ring is its line on the other axis.
 
-        Parameters
-        ----------
-        nodes
-            Nodes, of any shape; node ``r * cols + c`` is at row r, column c.
-        axis
-            0 for rows, 1 for columns.
+        `nodes`: nodes, of any shape; node ``r * cols + c`` is at row r, column c.
+        `axis`: 0 for rows, 1 for columns.
         """
         return nodes % self.cols if axis else nodes // self.cols
 
@@ -205,16 +201,9 @@ class Ring2d(WavelengthFabricRecord, frozen=True, kw_only=True):
         One circuit pays for spans of its own ring. Several may choose their rings, so
         they pay for a span what the cheapest one at its place costs.
 
-        Parameters
-        ----------
-        prices
-            Of each span of each direction, row by row, then column by column.
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
-        circuits
-            Most circuits, one after another; ``None`` for any number.
-        nodes
-            Nodes that may hand data on; light passes the others too.
+        `prices`: of each span of each direction, row by row, then column by column.
+        `src`, `dst`: nodes, of shape (rows,), each from 0 to ``node_count - 1``.
+        `circuits`: most circuits, one after another; ``None`` for any number.
         """
         del nodes
         paid = np.zeros(len(src), dtype=np.int64)
