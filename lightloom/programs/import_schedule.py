@@ -16,16 +16,21 @@ from msgspec import structs
 
 from lightloom.core.chunk_program import ChunkProgram
 from lightloom.core.errors import InputError
-from lightloom.core.schedule import Algorithm, FluidTransfers, Op, Schedule
+from lightloom.core.schedule import (
+    Algorithm,
+    FluidTransfers,
+    Op,
+    Schedule,
+    transfer_parts,
+)
 from lightloom.core.task import Collective
-from lightloom.core.transfer_parts import transfer_parts
 from lightloom.core.units import MIB
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.plans.edge_colouring import coloured_ports
-from lightloom.synth.certify import signed
 from lightloom.synth.fabrics import realiser_of
+from lightloom.synth.publish import signed
 from lightloom.synth.traffic import TrafficRound
 from lightloom.validate import verify
 from lightloom.validate.programs import verify_plan, verify_program

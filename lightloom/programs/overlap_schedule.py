@@ -25,7 +25,7 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.instance import Instance
 from lightloom.plans.algorithms import make_algorithm
 from lightloom.plans.plan import Round
-from lightloom.synth.certify import signed
+from lightloom.synth.publish import signed
 from lightloom.validate import verify
 
 if TYPE_CHECKING:

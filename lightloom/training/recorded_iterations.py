@@ -30,14 +30,14 @@ from lightloom.formats.chakra import (
     full_buffer_bytes,
 )
 from lightloom.formats.communication_log import AllReduceCall
-from lightloom.instances.gpus import GPUS
+from lightloom.instances.computation_table import GPUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from lightloom.formats.chakra import TraceNode
     from lightloom.formats.communication_log import Call, LayerTransfer
-    from lightloom.instances.gpus import Gpu
+    from lightloom.instances.computation_table import Gpu
 
 _FOLLOWED = (
     NodeType.METADATA,

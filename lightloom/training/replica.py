@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
-from lightloom.instances.computation_table import computation_graph
-from lightloom.instances.gpus import gpu_named
+from lightloom.instances.computation_table import computation_graph, gpu_named
 from lightloom.training.passes import Passes, replica_passes
 from lightloom.training.placement.graph_split import QUANTUM_PS, SplitGraph, split_graph
 from lightloom.training.placement.placement_search import place_operations

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from lightloom.core.columns import column
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import PacketFabric
+from lightloom.instances.catalogue import clusters
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.packet_forwarding import BCube, TopoOpt, Torus
 from lightloom.instances.fabrics.packet_tiers import FatTree, SuperPod
-from lightloom.instances.sipac_clusters import clusters
 
 if TYPE_CHECKING:
     from lightloom.core.fabric import FabricTable

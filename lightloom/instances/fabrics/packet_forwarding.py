@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import InputError
-from lightloom.core.link_graph import LinkGraph, trunks
+from lightloom.core.fabric import LinkGraph, trunks
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.packet_record import (
     MOST_NODES,

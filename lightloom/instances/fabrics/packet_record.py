@@ -9,16 +9,14 @@ import numpy as np
 from msgspec import Meta
 
 from lightloom.core.errors import InputError
-from lightloom.core.fabric import Usage
-from lightloom.core.link_graph import trunks
+from lightloom.core.fabric import Usage, trunks
 from lightloom.instances.fabrics.fabric_record import FabricRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lightloom.core.columns import IntArray
-    from lightloom.core.fabric import Fabric
-    from lightloom.core.link_graph import LinkGraph
+    from lightloom.core.fabric import Fabric, LinkGraph
 
 MOST_NODES = 2**20
 

@@ -12,9 +12,9 @@ from lightloom.papers.claims import between, holds, near
 from lightloom.papers.collectives import verified_schedule
 from lightloom.papers.reproduction import Figure, Plot
 from lightloom.replay import completion_time_ps
-from lightloom.synth.certify import signed
 from lightloom.synth.ocs.baseline_schedules import baseline_schedule, ideal_ps
 from lightloom.synth.ocs.plane_walks import EVERY_STEP, ONE_SHOT
+from lightloom.synth.publish import signed
 from lightloom.validate import verify
 
 if TYPE_CHECKING:
