@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import numpy as np
@@ -54,7 +55,8 @@ class FabricRecord(CheckedRecord, frozen=True):
         return table
 
 
-class Resources(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Resources:
     """What circuits take, under one rule, numbered by coordinates, the last fastest.
 
     Attributes

@@ -49,9 +49,7 @@ class PacketRealiser(Realiser[PacketT]):
     def __init__(self, fabric: PacketT, seed: int, router: str) -> None:
         super().__init__(fabric, seed, router)
         self._networks: dict[tuple[int, ...], RankNetwork] = {}
-        boxed = isinstance(fabric, BoxedFabric)
-        self._shape = fabric.shape if boxed else ()
-        self._symmetry = fabric.symmetry if boxed else ()
+        self._shape, self._symmetry = _boxes(fabric)
 
     @property
     def ports(self) -> int:
@@ -107,6 +105,13 @@ class PacketRealiser(Realiser[PacketT]):
             for index, round_ in enumerate(rounds)
         )
         return Realisation((), parts)
+
+
+def _boxes(fabric: object) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return shape and symmetry of a fabric, empty where it says none."""
+    if isinstance(fabric, BoxedFabric):
+        return fabric.shape, fabric.symmetry
+    return (), ()
 
 
 class _IdealSwitchRealiser(PacketRealiser[IdealSwitch]):

@@ -274,9 +274,10 @@ class Realiser(ABC, Generic[AnyFabricT]):
         Segments and steps, with parameters for the schedule; by default none where
         circuits join near nodes only.
         """
-        if isinstance(self.fabric, NearCircuits):
+        fabric: object = self.fabric
+        if isinstance(fabric, NearCircuits) or not isinstance(fabric, CircuitFabric):
             return
-        search = StageSearch(self.fabric, self.ports, demand)
+        search = StageSearch(fabric, self.ports, demand)
         best = [*search.answers(limit_ps)][-_MOST_REALISED:]
         for answer in reversed(best):
             realised = self.relay(search.moves(answer))
@@ -406,6 +407,7 @@ class CircuitRealiser(Realiser[CircuitFabricT]):
         ports in halves, again and again, which is tried in any case.
         """
         del moved
+        return None
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds: see `realised_rounds`."""
