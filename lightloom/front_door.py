@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from lightloom.core.errors import InputError, NoAnswerError
+from lightloom.core.outcome import Summarised
 from lightloom.core.schedule import Schedule
-from lightloom.core.summary import Summarised
 from lightloom.core.training import Training
 from lightloom.core.units import format_ps
 from lightloom.instances import catalogue

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from lightloom.core.task import Collective
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.instance import Instance
 from tests.examples.small_schedules import all_gather_2x2
 

@@ -22,7 +22,7 @@ from lightloom.instances.catalogue import demand_fabrics, fabrics, load_instance
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.computation_table import computation_graph
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.instances.workloads import default_training, model_named
 from lightloom.training.placement.graph_split import split_graph

@@ -35,9 +35,9 @@ from lightloom.core.task import Collective
 from lightloom.core.training import Training
 from lightloom.formats.schedule_reader import read_schedule
 from lightloom.formats.schedule_writer import write_schedule
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.problems.fewest_rounds.all_to_all_slots import (
     all_to_all_slots as slots_of_all_pairs,

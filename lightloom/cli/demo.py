@@ -12,7 +12,7 @@ from lightloom.cli.main import SUMMARIES
 from lightloom.cli.output_paths import output_folder
 
 if TYPE_CHECKING:
-    from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+    from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 
 _RACK, _SWITCH = "lightpath-256", "ideal-switch-256"
 

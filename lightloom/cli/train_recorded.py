@@ -78,7 +78,7 @@ def run_recorded(
 def _read(option: str, path: str, asked: Instance) -> Iteration:
     """Return the iteration of a file, or of a folder of traces."""
     from lightloom.core.training import Training
-    from lightloom.instances.gpus import gpu_named
+    from lightloom.instances.computation_table import gpu_named
     from lightloom.training.recorded_replay import (
         ComputeRate,
         chakra_iteration,

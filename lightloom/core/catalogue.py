@@ -26,7 +26,7 @@ EntryT = TypeVar("EntryT", bound=Named)
 
 
 class Catalogue(Generic[EntryT]):
-    """Entries of one sort by name, from the modules of a folder and from outside.
+    """Entries of one sort by name, from a folder or a file of ours and from outside.
 
     Nothing is imported before it is asked for. Iteration is over names, sorted. Three
     sources are joined: modules of `packages`; entry points of other installed
@@ -36,7 +36,8 @@ class Catalogue(Generic[EntryT]):
     Parameters
     ----------
     packages
-        Dotted names of the packages whose modules are imported, not recursively.
+        Dotted names of the packages whose modules are imported, not recursively, or of
+        a module that holds all of its entries itself.
     attribute
         Constant of a module that holds its entry, or a tuple of entries; modules
         without it offer nothing.
@@ -196,12 +197,13 @@ class Catalogue(Generic[EntryT]):
 
 
 def _walk(package: str, attribute: str) -> dict[str, Any]:
-    """Return what the modules of a folder offer, by name, sorted.
+    """Return what the modules of a folder, or a module, offer, by name, sorted.
 
     Parameters
     ----------
     package
-        Dotted name of the package whose modules are walked (not recursively).
+        Dotted name of the package whose modules are walked (not recursively), or of
+        a module.
     attribute
         Module constant that holds the entry, or a tuple of entries; modules
         without it are not plugs. Entries have a `name`.
@@ -212,13 +214,16 @@ def _walk(package: str, attribute: str) -> dict[str, Any]:
         If two entries have the same name.
     """
     found: dict[str, Any] = {}
-    folder = importlib.import_module(package).__path__
-    for info in sorted(pkgutil.iter_modules(folder), key=lambda info: info.name):
-        module = importlib.import_module(f"{package}.{info.name}")
-        offered = getattr(module, attribute, ())
+    names = [package]
+    folder = getattr(importlib.import_module(package), "__path__", None)
+    if folder is not None:
+        modules = sorted(info.name for info in pkgutil.iter_modules(folder))
+        names = [f"{package}.{name}" for name in modules]
+    for name in names:
+        offered = getattr(importlib.import_module(name), attribute, ())
         for entry in offered if isinstance(offered, tuple) else (offered,):
             if entry.name in found:
-                message = f"{package}.{info.name} offers {entry.name!r} a second time"
+                message = f"{name} offers {entry.name!r} a second time"
                 raise ValueError(message)
             found[entry.name] = entry
     return dict(sorted(found.items()))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
+
 
 FabricTable: TypeAlias = dict[str, int | str | bool]
 """A fabric as its instance table: every key, defaults filled in."""
@@ -136,6 +139,52 @@ class NearCircuits(Protocol):
 
 
 @runtime_checkable
+class SharedWays(Protocol):
+    """What a circuit fabric has too whose circuits share more than ports of nodes.
+
+    A *lane* is one wavelength, or whatever else a circuit takes at least one of on all
+    its way. A fabric that has this has bounds by its own resources; one plane only.
+    """
+
+    @property
+    def bits_per_second_per_wavelength(self) -> int:
+        """Rate of a lane."""
+
+    def shared_lanes(self) -> IntArray:
+        """Return how many lanes there are of each resource, shape (resources,)."""
+
+    def cheapest(
+        self,
+        prices: IntArray,
+        src: IntArray,
+        dst: IntArray,
+        circuits: int | None = None,
+        nodes: IntArray | None = None,
+    ) -> IntArray:
+        """Return what a byte from each source to its destination pays at least.
+
+        Parameters
+        ----------
+        prices
+            Of each resource, for each byte that it carries, shape (resources,), from
+            0 to 2**24.
+        src, dst
+            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
+        circuits
+            How many circuits may lead there one after another: one, two or, as
+            ``None``, any number. In the last case no answer from u to w is more than
+            the sum of those from u to v and from v to w.
+        nodes
+            Nodes that may hand data on from circuit to circuit, shape (nodes,), sources
+            and destinations among them; ``None`` for all.
+
+        Returns
+        -------
+        Shape (rows,). Where no circuits lead there any number serves.
+        """
+
+
+@runtime_checkable
 class PacketFabric(Fabric, Protocol):
     """A fabric with no circuits: transfers share links."""
 
@@ -164,6 +213,19 @@ class PacketFabric(Fabric, Protocol):
         """Return the link in words, for example ``egress of node 7``."""
 
 
+@runtime_checkable
+class BoxedFabric(Protocol):
+    """What a fabric has too whose links suggest a box of its nodes."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The box that the nodes form, the last digit fastest; empty for none."""
+
+    @property
+    def symmetry(self) -> tuple[int, ...]:
+        """The box whose translations leave all links as they are; empty for none."""
+
+
 def step_ps(fabric: Fabric) -> int:
     """Return what a step costs on a fabric before any byte moves, in picoseconds.
 
@@ -174,3 +236,54 @@ def step_ps(fabric: Fabric) -> int:
     """
     latency_ps = fabric.latency_ps if isinstance(fabric, PacketFabric) else 0
     return fabric.alpha_ps + latency_ps
+
+
+@dataclass(frozen=True, eq=False)
+class LinkGraph:
+    """Links between nodes and switches.
+
+    Attributes
+    ----------
+    link
+        Numbers of the links, as `PacketFabric.link_usage` has them.
+    tail, head
+        What each joins: nodes from 0 on, then the switches, tier by tier.
+    tiers
+        Name and number of the switches of each tier, the lowest first.
+    """
+
+    link: IntArray
+    tail: IntArray
+    head: IntArray
+    tiers: tuple[tuple[str, int], ...] = ()
+
+
+@runtime_checkable
+class LinkedFabric(Protocol):
+    """A fabric that says what its links join; others are drawn without links."""
+
+    def link_graph(self) -> LinkGraph:
+        """Return all links."""
+
+
+def trunks(
+    both_ways: Sequence[tuple[IntArray, IntArray, IntArray, IntArray]],
+    tiers: tuple[tuple[str, int], ...],
+) -> LinkGraph:
+    """Return the graph of links that lead up and down again.
+
+    Parameters
+    ----------
+    both_ways
+        Columns: lower ends, upper ends, the links up and the links down.
+    tiers
+        Name and number of the switches of each tier.
+    """
+    columns = [np.concatenate(column) for column in zip(*both_ways, strict=True)]
+    lower, upper, up, down = columns
+    return LinkGraph(
+        link=np.concatenate([up, down]),
+        tail=np.concatenate([lower, upper]),
+        head=np.concatenate([upper, lower]),
+        tiers=tiers,
+    )

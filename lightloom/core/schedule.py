@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from lightloom.core.certificate import COMPLETION_TIME
-from lightloom.core.summary import Summarised
+from lightloom.core.columns import column
+from lightloom.core.outcome import Summarised
 from lightloom.core.task import Collective, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from lightloom.core.certificate import Certificate
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import FabricTable
+
 
 ParameterValue: TypeAlias = int | str | bool | list[int] | list[str]
 
@@ -257,3 +259,38 @@ class SealedSchedule(Schedule):
             footer,
             schedule.written_by,
         )
+
+
+def transfer_parts(
+    moves: Iterable[tuple[int, int, int, int, int]],
+) -> tuple[StepPart, ...]:
+    """Return moves as steps without planes and segments.
+
+    Parameters
+    ----------
+    moves
+        (step, src, dst, op, chunk) of each chunk that moves, in any order; ``op`` is
+        the code of an `Op`. Steps without moves are left out, so the others count
+        0, 1, 2, ...
+
+    Notes
+    -----
+    Deterministic: a step is sorted by src, dst, op and chunk. A move that is given
+    twice is there twice.
+    """
+    rows = np.array(sorted(moves), dtype=np.int64).reshape(-1, 5)
+    if not len(rows):
+        return ()
+    follows = np.zeros(len(rows), dtype=np.bool_)
+    gap = np.diff(rows, axis=0)
+    follows[1:] = (gap[:, :4] == 0).all(axis=1) & (gap[:, 4] == 1)
+    first = np.flatnonzero(~follows)
+    last = np.append(first[1:], len(rows)) - 1
+    step, src, dst, op, low = rows[first].T
+    high = rows[last, 4] + 1
+    parts = []
+    bounds = np.flatnonzero(np.diff(step)) + 1
+    for index, group in enumerate(np.split(np.arange(len(step)), bounds)):
+        columns = (column(each[group]) for each in (src, dst, low, high, op))
+        parts.append(StepPart(index, None, None, Transfers(*columns)))
+    return tuple(parts)

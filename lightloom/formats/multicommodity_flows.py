@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import FormatError
-from lightloom.core.schedule import Op
-from lightloom.core.transfer_parts import transfer_parts
+from lightloom.core.schedule import Op, transfer_parts
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -17,17 +17,21 @@ from lightloom.formats.compression import STANDARD_STREAM
 from lightloom.formats.json_file import read_toml
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.packet_forwarding import BCube, TopoOpt, Torus
+from lightloom.instances.fabrics.packet_tiers import (
+    ElectricalCluster,
+    FatTree,
+    IdealSwitch,
+    SuperPod,
+)
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.instances.instance_file import parse_instance, read_instance
-from lightloom.instances.sipac_clusters import cluster_sizes, clusters
 from lightloom.instances.workloads import MODELS, default_training
 
 if TYPE_CHECKING:
@@ -358,3 +362,41 @@ def hybrid_parallel(fabric: Sipac, buffer_bytes: int) -> Demand:
             pairs = zip(node.tolist(), peer.tolist(), strict=True)
             rows += [(src, dst, size) for src, dst in pairs]
     return Demand.from_rows(rows)
+
+
+BITS_PER_SECOND_PER_NODE = 2_048_000_000_000
+"""Rate of all links of a node together, in every cluster."""
+
+_CLUSTERS = {16: (4, 1, 4, 4), 64: (8, 1, 8, 8), 512: (8, 2, 16, 32)}
+"""Nodes: radix and level of SiPAC and BCube, rows and columns of the torus."""
+
+
+def cluster_sizes() -> tuple[int, ...]:
+    """Return the numbers of nodes there are clusters of."""
+    return tuple(_CLUSTERS)
+
+
+def clusters(
+    nodes: int, bits_per_second_per_node: int = BITS_PER_SECOND_PER_NODE
+) -> dict[str, AnyFabric]:
+    """Return the clusters of a size by kind, SiPAC first.
+
+    The servers of SuperPod have 8 GPUs, 12 times as fast inside as outside; leaves of
+    the fat tree have as many nodes as a SiPAC switch, and a trunk a quarter as fast;
+    TopoOpt has 4 rings.
+    """
+    radix, level, rows, cols = _CLUSTERS[nodes]
+    rate = bits_per_second_per_node
+    return {
+        "sipac": Sipac(radix=radix, level=level, bits_per_second_per_node=rate),
+        "torus": Torus(rows=rows, cols=cols, bits_per_second_per_node=rate),
+        "bcube": BCube(radix=radix, level=level, bits_per_second_per_node=rate),
+        "superpod": SuperPod(nodes=nodes, bits_per_second_per_node=rate),
+        "fat-tree": FatTree(
+            nodes=nodes,
+            nodes_per_leaf=radix,
+            oversubscription=4,
+            bits_per_second_per_node=rate,
+        ),
+        "topoopt": TopoOpt(nodes=nodes, degree=4, bits_per_second_per_node=rate),
+    }

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from lightloom.core.errors import InputError
-from lightloom.core.summary import Summarised
+from lightloom.core.outcome import Summarised
 from lightloom.core.task import Collective, Demand, Workload
 from lightloom.core.training import Training
 from lightloom.instances.collectives import check_collective

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lightloom.core.schedule import Schedule
-    from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+    from lightloom.instances.fabrics.packet_tiers import IdealSwitch
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay import Timeline
     from lightloom.validate import Verdict

@@ -9,7 +9,7 @@ from lightloom.core.errors import NoAnswerError
 from lightloom.core.schedule import SealedSchedule
 from lightloom.instances.fabrics import load_fabric
 from lightloom.problems.problem import WrongAnswerError
-from lightloom.synth.certify import signed
+from lightloom.synth.publish import signed
 from lightloom.validate import verify
 from lightloom.validate.certificates import check_bound, measure
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from lightloom import __version__
 from lightloom.core.certificate import gap
 from lightloom.core.errors import InputError, unknown_name
-from lightloom.core.outcome import Limit, Outcome, Provenance, Reason
+from lightloom.core.outcome import Limit, Outcome, Provenance, Reason, Summarised
 from lightloom.core.schedule import SealedSchedule
-from lightloom.core.summary import Summarised
 from lightloom.problems.problem import LIGHTLOOM, Problem, ProblemAnswer
 from lightloom.problems.registry import problem_for
 from lightloom.problems.solver_model import model_that_fits, solver_answer
 from lightloom.solvers import SOLVERS, SolveOptions, build_and_run, usable
-from lightloom.synth.certify import signed
+from lightloom.synth.publish import signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -25,7 +25,7 @@ from lightloom.formats.json_file import JsonFile
 from lightloom.formats.msccl_runtimes import MSCCLPP, PROTOCOLS
 from lightloom.formats.mscclpp_plan import plan_of
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.programs.lowering import (
     BUFFER_USES,

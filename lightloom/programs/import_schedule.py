@@ -30,20 +30,20 @@ from lightloom.core.schedule import (
     Segment,
     StepPart,
     Transfers,
+    transfer_parts,
 )
 from lightloom.core.task import Collective
-from lightloom.core.transfer_parts import transfer_parts
 from lightloom.core.units import MIB
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.plans.algorithms import make_algorithm
 from lightloom.plans.edge_colouring import coloured_ports
 from lightloom.plans.plan import Round
-from lightloom.synth.certify import signed
 from lightloom.synth.fabrics import realiser_of
+from lightloom.synth.publish import signed
 from lightloom.synth.traffic import TrafficRound
 from lightloom.validate import verify
 from lightloom.validate.programs import verify_plan, verify_program

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.summary import Summarised
+from lightloom.core.outcome import Summarised
 from lightloom.core.units import format_ps
 from lightloom.replay.transfer_rows import slices
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.fabric import CircuitFabric
-from lightloom.core.outcome import Outcome, Reason
+from lightloom.core.outcome import Outcome, Reason, Summarised
 from lightloom.core.record import plain
 from lightloom.core.seed import checked_seed
-from lightloom.core.summary import Summarised
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import format_ps
 from lightloom.instances.collectives import check_collective
@@ -21,11 +20,11 @@ from lightloom.routing import ROUTERS, require_router
 from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
 from lightloom.synth.auto.search import AUTO, CandidateSearch
 from lightloom.synth.bounds import LowerBounds
-from lightloom.synth.certify import signed
 from lightloom.synth.demand_algorithms import ON_DEMANDS
 from lightloom.synth.demand_rounds import RELAYS
 from lightloom.synth.fabrics import plug_of, realiser_of
 from lightloom.synth.fabrics.plug import MadeSchedule
+from lightloom.synth.publish import signed
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.relays.schedules import relayed_schedules, require_two_circuits
 from lightloom.validate.checks import task as task_rules

@@ -17,9 +17,9 @@ from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.instance import Instance
 from lightloom.replay.workload.call_queue import Interned
 from lightloom.synth.auto.search import AUTO
-from lightloom.synth.certify import signed
 from lightloom.synth.fabrics import plug_of, realiser_of
 from lightloom.synth.joint_schedule import joint_schedule
+from lightloom.synth.publish import signed
 from lightloom.synth.synthesise import synthesise
 from lightloom.training.iteration import pair_demand
 from lightloom.training.limits import LIMITS

@@ -13,7 +13,7 @@ from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.fabric import PacketFabric, step_ps
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps
 from lightloom.instances.computation_table import computation_graph
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.replay.workload import Launch
 from lightloom.training.call_schedules import call_layout, few_replicas
 from lightloom.training.fabric_networks import (

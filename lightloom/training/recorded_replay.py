@@ -36,7 +36,7 @@ from lightloom.formats.chakra import (
     full_buffer_bytes,
 )
 from lightloom.formats.communication_log import AllReduceCall
-from lightloom.instances.gpus import GPUS
+from lightloom.instances.computation_table import GPUS
 from lightloom.replay.workload import RingCollectives
 from lightloom.replay.workload.network import CollectiveFlows
 from lightloom.training.call_schedules import CallSchedules, with_control
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.formats.chakra import TraceNode
     from lightloom.formats.communication_log import Call, LayerTransfer
-    from lightloom.instances.gpus import Gpu
+    from lightloom.instances.computation_table import Gpu
     from lightloom.instances.instance import AnyFabric
     from lightloom.replay.workload.network import CollectiveModel
     from lightloom.training.fabric_networks import CircuitMode

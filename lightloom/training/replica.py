@@ -10,8 +10,7 @@ import msgspec
 import numpy as np
 
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
-from lightloom.instances.computation_table import computation_graph
-from lightloom.instances.gpus import gpu_named
+from lightloom.instances.computation_table import computation_graph, gpu_named
 from lightloom.training.placement.graph_split import QUANTUM_PS, SplitGraph, split_graph
 from lightloom.training.placement.operation_graph import op_graph
 from lightloom.training.placement.placement_search import place_operations

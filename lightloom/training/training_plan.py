@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.summary import Summarised
+from lightloom.core.outcome import Summarised
 from lightloom.core.units import PS_PER_S
 from lightloom.replay.workload.call_queue import settings
 from lightloom.synth.auto.search import AUTO

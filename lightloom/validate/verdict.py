@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.certificate import COMPLETION_TIME, CertificateStatus
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFabric
-from lightloom.core.summary import Summarised
+from lightloom.core.outcome import Summarised
 from lightloom.core.task import Collective
 from lightloom.core.violation import Violation
 from lightloom.instances.fabrics import load_fabric

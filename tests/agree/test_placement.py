@@ -11,7 +11,7 @@ import pytest
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.outcome import Reason
 from lightloom.core.task import Demand, Workload
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.models.placement import build, decode, objective, size
 from lightloom.solvers import run

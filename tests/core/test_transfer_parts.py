@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from lightloom.core.schedule import Op
-from lightloom.core.transfer_parts import transfer_parts
+from lightloom.core.schedule import Op, transfer_parts
 
 
 def test_chunks_in_a_row_are_one_transfer() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Workload
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.instance import Instance
 
 if TYPE_CHECKING:

@@ -38,15 +38,21 @@ def _offer(site: Path, name: str, groups: dict[str, dict[str, str]]) -> None:
 
 def _run(site: Path, code: str) -> str:
     """Return what a child process prints that finds packages in `site` too."""
+    return _child(site, "-c", code)
+
+
+def _child(site: Path, *arguments: str, code: int = 0) -> str:
+    """Return what Python prints in `site`, which ends with an exit code."""
     path = os.pathsep.join([str(site), *filter(None, sys.path)])
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, *arguments],
         capture_output=True,
         text=True,
         check=False,
+        cwd=site,
         env={**os.environ, "PYTHONPATH": path},
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return done.stdout
 
 
@@ -83,6 +89,81 @@ def test_auto_compares_an_algorithm_from_outside(site: Path) -> None:
         "    made = ll.synthesise(ll.Instance(fabric, task))\n"
         "    times = {one.algorithm: one.predicted_ps for one in made.compared}\n"
         "    print(times['straight'] == times['direct'] > 0)\n",
+    )
+    assert printed.splitlines() == ["True", "True"]
+
+
+STAR = """
+[fabric]
+kind = "star"
+nodes = 6
+wavelengths = 4
+"""
+
+
+def test_every_command_knows_circuits_from_outside(site: Path) -> None:
+    """One file says what a star is: the rest follows, its own bound included."""
+
+    def lightloom(*arguments: str, code: int = 0) -> str:
+        return _child(site, "-m", "lightloom", *arguments, code=code)
+
+    task = '[collective]\nop = "all-gather"\nbuffer_bytes = 6291456\n'
+    (site / "star.toml").write_text(STAR + task, encoding="utf-8")
+    # One setting, and two steps at least, as a node hears two others at a time; then 30
+    # messages of 1 MiB share 4 wavelengths of 100 Gb/s.
+    least_us = 1 + 2 * 0.7 + 30 * 2**20 * 8 / (4 * 1e5)
+    bound = lightloom("bound", "star.toml")
+    assert f"no schedule ends before {least_us:.3f} us (prices)" in bound
+    lightloom("synth", "star.toml", "-o", "star.jsonl")
+    assert "witness checked" in lightloom("verify", "star.jsonl")
+    assert "completion time" in lightloom("replay", "star.jsonl")
+    planes = lightloom("export", "star.jsonl", "--to", "csv", "-o", "-")
+    assert planes.startswith("time_ps,established_ps,plane,action,src,dst,wavelengths")
+    lightloom("export", "star.jsonl", "--to", "msccl", "-o", "star.xml")
+
+
+def test_resources_from_outside_are_counted(site: Path) -> None:
+    """A wavelength that two circuits take is named, under a rule of the fabric."""
+    printed = _run(
+        site,
+        "from dataclasses import replace\n"
+        "import lightloom as ll\n"
+        "from lightloom.core.columns import Ragged\n"
+        "fabric = ll.fabrics.Star(nodes=6, wavelengths=4)\n"
+        "task = ll.Collective('all-gather', buffer_bytes=6144)\n"
+        "made = ll.synthesise(ll.Instance(fabric, task)).schedule\n"
+        "first, *others = made.segments\n"
+        "same = Ragged.from_lists([[0] for _ in first.circuits.src])\n"
+        "circuits = replace(first.circuits, wavelengths=same)\n"
+        "first = replace(first, circuits=circuits)\n"
+        "broken = replace(made, segments=(first, *others))\n"
+        "found = [one for one in ll.verify(broken).violations if one.resource]\n"
+        "print(sorted({(one.rule, one.resource) for one in found})[0])\n",
+    )
+    assert printed == "('coupler', 'wavelength 0')\n"
+
+
+def test_a_training_sets_circuits_from_outside(site: Path) -> None:
+    """Light that serves pairs of a step also serves an iteration."""
+    (site / "train.toml").write_text(
+        STAR + '[computation]\nmodel = "ncf"\nbatch_size = 64\n', encoding="utf-8"
+    )
+    shape = ("--model-parallel", "1", "--replicas", "4", "--circuits", "one-shot")
+    told = _child(site, "-m", "lightloom", "train", "train.toml", *shape)
+    assert "1 x 4" in told
+
+
+def test_demands_on_circuits_from_outside(site: Path) -> None:
+    """Pairs of more than there is light for are lit one after another."""
+    printed = _run(
+        site,
+        "import lightloom as ll\n"
+        "rows = [(a, b, 10**6 * (1 + a)) for a in range(6) for b in range(6) if a != b]"
+        "\n"
+        "fabric = ll.fabrics.Star(nodes=6, wavelengths=4)\n"
+        "made = ll.synthesise(ll.Instance(fabric, ll.Demand.from_rows(rows)))\n"
+        "print(ll.verify(made.schedule).valid)\n"
+        "print(made.certificate.bound <= made.completion_time_ps)\n",
     )
     assert printed.splitlines() == ["True", "True"]
 

@@ -13,7 +13,7 @@ from lightloom.core.fabric import PacketFabric
 from lightloom.core.schedule import Algorithm, Schedule, StepPart
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
+from lightloom.instances.fabrics.packet_tiers import ElectricalCluster
 from lightloom.replay import replay
 from lightloom.replay.workload import Launch, SharedLinks, replay_iteration
 from tests.examples.iterations import iteration

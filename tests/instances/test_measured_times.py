@@ -10,10 +10,10 @@ from lightloom.core.errors import InputError
 from lightloom.formats.flexflow_profile import Measurement, OperatorProfile
 from lightloom.instances.computation_table import (
     RooflineGpu,
+    gpu_named,
     roofline,
     with_measurements,
 )
-from lightloom.instances.gpus import gpu_named
 from lightloom.instances.workloads import layer_graph, model_named
 
 if TYPE_CHECKING:

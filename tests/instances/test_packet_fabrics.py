@@ -14,13 +14,10 @@ from hypothesis import strategies as st
 from lightloom.core.columns import column
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import PacketFabric
+from lightloom.instances.catalogue import clusters
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.bcube import BCube
-from lightloom.instances.fabrics.fat_tree import FatTree
-from lightloom.instances.fabrics.superpod import SuperPod
-from lightloom.instances.fabrics.topoopt import TopoOpt
-from lightloom.instances.fabrics.torus import Torus
-from lightloom.instances.sipac_clusters import clusters
+from lightloom.instances.fabrics.packet_forwarding import BCube, TopoOpt, Torus
+from lightloom.instances.fabrics.packet_tiers import FatTree, SuperPod
 
 if TYPE_CHECKING:
     from lightloom.core.fabric import FabricTable

@@ -11,8 +11,7 @@ from lightloom.core.columns import Ragged, column
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFabric
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.power_budget import reach_of_budget
-from lightloom.instances.fabrics.ring_2d import Ring2d
+from lightloom.instances.fabrics.ring_2d import Ring2d, reach_of_budget
 from lightloom.replay import replay
 from lightloom.validate import RULES, verify
 from tests.examples.rings_2d import MUTANTS, grid_demand

@@ -12,12 +12,11 @@ from lightloom.core.columns import Ragged, column
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Demand
-from lightloom.instances.catalogue import demand_fabrics, named_instances
+from lightloom.instances.catalogue import cluster_sizes, demand_fabrics, named_instances
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance_file import parse_instance
-from lightloom.instances.sipac_clusters import cluster_sizes
 from tests.examples.rings_and_switches import ring_circuits
 
 OCS = Ocs(nodes=4, switches=3, bits_per_second_per_node=10**12)

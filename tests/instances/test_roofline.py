@@ -8,8 +8,7 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.model_layer import Layer, LayerCut, LayerGraph
-from lightloom.instances.computation_table import RooflineGpu, roofline
-from lightloom.instances.gpus import gpu_named
+from lightloom.instances.computation_table import RooflineGpu, gpu_named, roofline
 
 if TYPE_CHECKING:
     from lightloom.core.computation import Operation

@@ -11,9 +11,8 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
-from lightloom.instances.fabrics.superpod import SuperPod
-from lightloom.instances.fabrics.topoopt import TopoOpt
-from lightloom.instances.fabrics.torus import Torus
+from lightloom.instances.fabrics.packet_forwarding import TopoOpt, Torus
+from lightloom.instances.fabrics.packet_tiers import SuperPod
 from lightloom.instances.instance import Instance
 from lightloom.papers.ramp.closed_forms import (
     GRID,

@@ -17,7 +17,7 @@ from lightloom.validate import verify
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+    from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 
 
 def test_the_demo_leaves_what_it_promises(tmp_path: Path) -> None:

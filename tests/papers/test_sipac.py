@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.core.task import Collective
-from lightloom.instances.sipac_clusters import clusters
+from lightloom.instances.catalogue import clusters
 from lightloom.papers import figure
 from lightloom.papers.claims import ClaimVerdict
 from lightloom.papers.sipac.clusters import (

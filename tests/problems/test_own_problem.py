@@ -10,8 +10,8 @@ import pytest
 from lightloom.core.certificate import Certificate
 from lightloom.core.errors import InputError
 from lightloom.core.task import Demand
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.models import ModelSize
 from lightloom.problems import (

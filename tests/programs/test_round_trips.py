@@ -15,7 +15,7 @@ from lightloom.core.task import Collective
 from lightloom.formats.msccl_runtimes import RUNTIMES
 from lightloom.formats.msccl_xml import msccl_xml, parse_msccl
 from lightloom.formats.transfers_csv import read_transfers, transfers_csv
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.plans.algorithms import make_algorithm
 from lightloom.programs.import_schedule import imported, lift, table_collective
 from lightloom.programs.lowering import lower

@@ -16,8 +16,8 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.columns import column
 from lightloom.formats.perfetto import write_trace
 from lightloom.formats.schedule_reader import read_schedule
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.replay import replay
 from lightloom.replay.trace import iteration_trace, trace_events
 from lightloom.replay.workload import (

@@ -16,7 +16,7 @@ from lightloom.instances.instance import Instance
 from lightloom.problems import PROBLEMS
 from lightloom.routing import wavelength_assignment as module
 from lightloom.routing.wavelength_assignment import lit_routes
-from lightloom.synth.certify import signed
+from lightloom.synth.publish import signed
 from lightloom.validate import verify
 from lightloom.validate.checks import circuits
 

@@ -22,7 +22,7 @@ from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import Instance
 from lightloom.problems import PROBLEMS
 from lightloom.problems.fewest_rounds.exact_rounds import fewest_rounds
-from lightloom.synth.certify import signed
+from lightloom.synth.publish import signed
 from lightloom.validate import verify
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from lightloom.instances.instance import Instance
 from lightloom.papers.switches.tables import permutation_matrix, pipeline_matrix
 from lightloom.replay import completion_time_ps
 from lightloom.synth.bounds import LowerBounds
-from lightloom.synth.certify import signed
 from lightloom.synth.ocs.decomposition import decomposition_schedules
 from lightloom.synth.ocs.matrix_permutations import (
     coloured_by_level,
@@ -27,6 +26,7 @@ from lightloom.synth.ocs.matrix_permutations import (
     split_by_magnitude,
 )
 from lightloom.synth.ocs.slots import HeldPairs, best_durations, refined
+from lightloom.synth.publish import signed
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 

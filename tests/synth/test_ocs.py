@@ -15,12 +15,12 @@ from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.instance import Instance
-from lightloom.synth.certify import signed
 from lightloom.synth.ocs.switch_circuits import (
     SwitchPlan,
     ocs_schedule,
     switch_circuits,
 )
+from lightloom.synth.publish import signed
 from lightloom.validate import verify
 from lightloom.validate.certificates.circuits_per_byte import check_saturated_port
 

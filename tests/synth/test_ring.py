@@ -12,7 +12,7 @@ from lightloom.core.seed import seeded_random
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.instance import Instance
-from lightloom.synth.certify import signed
+from lightloom.synth.publish import signed
 from lightloom.synth.ring.flow_heuristic import control_ring
 from lightloom.synth.ring.wavelengths import RingPlan, ring_schedule, ring_wavelengths
 from lightloom.validate import verify

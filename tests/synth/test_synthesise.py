@@ -15,11 +15,11 @@ from lightloom.core.task import Collective, Demand
 from lightloom.core.units import MIB, transmission_ps
 from lightloom.instances.catalogue import load_instance
 from lightloom.instances.collectives import COLLECTIVES, op_of
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.packet_forwarding import Torus
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.fabrics.ring import Ring
-from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.replay import replay

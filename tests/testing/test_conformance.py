@@ -24,7 +24,7 @@ from tests.hang_guard import HUNG_S
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+    from lightloom.instances.fabrics.packet_tiers import IdealSwitch
     from lightloom.testing import ConformanceReport
 
 

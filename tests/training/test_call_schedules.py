@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.task import Collective, Demand
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.instances.instance import Instance
 from lightloom.replay.workload import (

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, InputError
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.fabrics.sipac import Sipac

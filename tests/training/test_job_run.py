@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.formats.job_trace import TracedJob
-from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.packet_tiers import ElectricalCluster, IdealSwitch
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.replay.workload import Launch, SharedLinks, replay_iteration
 from lightloom.training.job_run import run_jobs

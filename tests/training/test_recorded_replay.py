@@ -25,12 +25,12 @@ from lightloom.formats.communication_log import (
     LayerTransfer,
     read_communication_log,
 )
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.computation_table import GPUS
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.instances.gpus import GPUS
 from lightloom.replay.workload import Launch
 from lightloom.training.call_schedules import iteration_schedule
 from lightloom.training.recorded_replay import (

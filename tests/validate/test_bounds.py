@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Certificate, Witness
     from lightloom.core.schedule import Schedule
     from lightloom.core.task import Task
-    from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+    from lightloom.instances.fabrics.packet_tiers import IdealSwitch
     from lightloom.instances.instance import AnyFabric
 
 COPYING = sorted(name for name, op in COLLECTIVES.items() if not op.reduces)

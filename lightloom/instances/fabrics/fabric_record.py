@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -11,7 +14,7 @@ from lightloom.core.fabric import CircuitFault
 from lightloom.core.record import CheckedRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray, Ragged
@@ -52,17 +55,75 @@ class FabricRecord(CheckedRecord, frozen=True):
         return table
 
 
+@dataclass(frozen=True, eq=False)
+class Resources:
+    """What circuits take, under one rule, numbered by coordinates, the last fastest.
+
+    Attributes
+    ----------
+    rule
+        Rule id that limits each of them, for example ``lasers``.
+    sizes
+        How many values each coordinate has.
+    name
+        ``name(*coordinates)`` returns one in words, ``laser 3 of node 7``.
+    amount
+        ``amount(numbers)`` returns how much there is of each, by its number among
+        these, shape (resources,); ``None`` where there is one of each.
+    """
+
+    rule: str
+    sizes: tuple[int, ...]
+    name: Callable[..., str]
+    amount: Callable[[IntArray], IntArray] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return prod(self.sizes)
+
+
 class CircuitFabricRecord(FabricRecord, frozen=True):
-    """A fabric of circuits: one plane, and one of each resource, unless it says so."""
+    """A fabric of circuits, of one plane unless it says so."""
 
     @property
     def plane_count(self) -> int:
         """One: the fabric is reconfigured as a whole."""
         return 1
 
+    @abstractmethod
+    def resources(self) -> tuple[Resources, ...]:
+        """Return what circuits take, in the order in which `usage` numbers it."""
+
     def capacity(self, resources: IntArray) -> IntArray:
-        """Return one for everything."""
-        return np.ones(len(resources), dtype=np.int64)
+        """Return how much there is of each resource."""
+        amounts = np.ones(len(resources), dtype=np.int64)
+        first = 0
+        for some in self.resources():
+            if some.amount is not None:
+                own = (resources >= first) & (resources < first + some.count)
+                amounts[own] = some.amount(resources[own] - first)
+            first += some.count
+        return amounts
+
+    def _found(self, resource: int) -> tuple[Resources, int]:
+        """Return a resource among those of its rule, and its number there."""
+        number = resource
+        for some in self.resources():
+            if number < some.count:
+                return some, number
+            number -= some.count
+        message = f"there is no resource {resource}"
+        raise ValueError(message)
+
+    def resource_rule(self, resource: int) -> str:
+        """Return the rule id that limits the resource."""
+        return self._found(resource)[0].rule
+
+    def resource_name(self, resource: int) -> str:
+        """Return the resource in words."""
+        some, number = self._found(resource)
+        return some.name(*map(int, np.unravel_index(number, some.sizes)))
 
 
 class WavelengthFabricRecord(CircuitFabricRecord, frozen=True):

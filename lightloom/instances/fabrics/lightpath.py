@@ -12,6 +12,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import (
+    Resources,
     WavelengthFabricRecord,
     rows_with_repeats,
     wavelength_faults,
@@ -128,11 +129,8 @@ class Lightpath(WavelengthFabricRecord, frozen=True, kw_only=True):
         Edge ids are ``4 * tail + direction`` with direction 0 to 3 for up, left,
         right, down; ids of edges that would leave the grid are never returned.
 
-        Parameters
-        ----------
-        tail, head
-            Tiles that each edge leaves and enters, of shape (rows,), row by row of the
-            rack: tile ``r * cols + c`` is at row r, column c.
+        `tail`, `head`: tiles that each edge leaves and enters, of shape (rows,), row by
+        row of the rack: tile ``r * cols + c`` is at row r, column c.
         """
         down = head // self.cols - tail // self.cols
         right = head % self.cols - tail % self.cols
@@ -160,11 +158,8 @@ class Lightpath(WavelengthFabricRecord, frozen=True, kw_only=True):
     def edge_waveguides(self, tail: IntArray, head: IntArray) -> IntArray:
         """Return the number of waveguides, or fibres, of each directed edge.
 
-        Parameters
-        ----------
-        tail, head
-            Tiles that each edge leaves and enters, of shape (rows,), row by row of the
-            rack: tile ``r * cols + c`` is at row r, column c. Neighbours.
+        `tail`, `head`: tiles that each edge leaves and enters, of shape (rows,), row by
+        row of the rack: tile ``r * cols + c`` is at row r, column c. Neighbours.
         """
         across = (tail // self.cols // self.wafer_rows) != (
             head // self.cols // self.wafer_rows
@@ -193,20 +188,10 @@ class Lightpath(WavelengthFabricRecord, frozen=True, kw_only=True):
     ) -> IntArray:
         """Return the price of the cheapest route, however many circuits it takes.
 
-        Parameters
-        ----------
-        prices
-            Of each edge by its id, of shape (4 * tiles,).
-        src, dst
-            Tiles, of shape (rows,), each from 0 to ``node_count - 1``.
-        circuits
-            Most circuits, one after another; a single one is as good as any.
-        nodes
-            Tiles that may hand data on; light passes the others too.
+        `prices`: of each edge by its id, of shape (4 * tiles,). `src`, `dst`: tiles, of
+        shape (rows,), each from 0 to ``node_count - 1``.
 
-        Returns
-        -------
-        Shape (rows,); the price of all edges where no route leads.
+        Returns shape (rows,); the price of all edges where no route leads.
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
@@ -288,34 +273,28 @@ class Lightpath(WavelengthFabricRecord, frozen=True, kw_only=True):
         circuit = np.concatenate([lit, lit, np.repeat(edge_row, count)])
         return Usage(circuit, resource, np.ones(len(resource), dtype=np.int64))
 
-    def capacity(self, resources: IntArray) -> IntArray:
-        """Return one for lasers and photodiodes, the waveguides of an edge else."""
-        ends = 2 * self.node_count * self.lasers
-        amounts = np.ones(len(resources), dtype=np.int64)
-        waveguide = resources >= ends
-        edge = (resources[waveguide] - ends) // self.lasers
-        tail, direction = edge // 4, edge % 4
+    def resources(self) -> tuple[Resources, ...]:
+        """Return the lasers and photodiodes of tiles, and the waveguides of edges."""
+        ends = (self.node_count, self.lasers)
+        return (
+            Resources("lasers", ends, "laser {1} of node {0}".format),
+            Resources("photodiodes", ends, "photodiode {1} of node {0}".format),
+            Resources(
+                "waveguides",
+                (self.node_count, len(_STEPS), self.lasers),
+                self._waveguide_name,
+                self._waveguides,
+            ),
+        )
+
+    def _waveguides(self, numbers: IntArray) -> IntArray:
+        """Return the waveguides of the edge of each of its wavelengths."""
+        tail, direction = np.divmod(numbers // self.lasers, len(_STEPS))
         steps = np.array([down * self.cols + right for down, right in _STEPS])
-        amounts[waveguide] = self.edge_waveguides(tail, tail + steps[direction])
-        return amounts
+        return self.edge_waveguides(tail, tail + steps[direction])
 
-    def _resource(self, resource: int) -> tuple[str, int, int]:
-        """Return (rule, node or edge, wavelength) of a resource."""
-        ends = self.node_count * self.lasers
-        rule = ("lasers", "photodiodes", "waveguides")[min(resource // ends, 2)]
-        place = resource - ends * min(resource // ends, 2)
-        return rule, place // self.lasers, place % self.lasers
-
-    def resource_rule(self, resource: int) -> str:
-        """Return ``lasers``, ``photodiodes`` or ``waveguides``."""
-        return self._resource(resource)[0]
-
-    def resource_name(self, resource: int) -> str:
-        """Return the resource in words."""
-        rule, place, wavelength = self._resource(resource)
-        if rule != "waveguides":
-            return f"{rule[:-1]} {wavelength} of node {place}"
-        tail, (down, right) = place // 4, _STEPS[place % 4]
+    def _waveguide_name(self, tail: int, direction: int, wavelength: int) -> str:
+        down, right = _STEPS[direction]
         head = tail + down * self.cols + right
         return f"wavelength {wavelength} on edge {tail}->{head}"
 

@@ -10,16 +10,13 @@ from msgspec import Meta
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
-from lightloom.instances.fabrics.fabric_record import CircuitFabricRecord
+from lightloom.instances.fabrics.fabric_record import CircuitFabricRecord, Resources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
-
-_RULES = ("switch-inputs", "switch-outputs", "switch-ports")
-_PORTS = ("input port", "output port", "port")
 
 
 class Ocs(CircuitFabricRecord, frozen=True, kw_only=True):
@@ -125,13 +122,13 @@ class Ocs(CircuitFabricRecord, frozen=True, kw_only=True):
         amount = np.ones(len(taken), dtype=np.int64)
         return Usage(np.concatenate(circuit), taken, amount)
 
-    def resource_rule(self, resource: int) -> str:
-        """Return ``switch-inputs``, ``switch-outputs`` or ``switch-ports``."""
-        return _RULES[resource // self.nodes]
-
-    def resource_name(self, resource: int) -> str:
-        """Return the port in words."""
-        return f"{_PORTS[resource // self.nodes]} of node {resource % self.nodes}"
+    def resources(self) -> tuple[Resources, ...]:
+        """Return the inputs and outputs of a switch, and ports that are both."""
+        kinds = (("switch-inputs", "input port"), ("switch-outputs", "output port"))
+        return tuple(
+            Resources(rule, (self.nodes,), (words + " of node {}").format)
+            for rule, words in (*kinds, ("switch-ports", "port"))
+        )
 
     def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
         """Return the rate of each circuit."""

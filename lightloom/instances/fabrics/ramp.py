@@ -10,7 +10,7 @@ from msgspec import Meta
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
-from lightloom.instances.fabrics.fabric_record import CircuitFabricRecord
+from lightloom.instances.fabrics.fabric_record import CircuitFabricRecord, Resources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,12 +166,9 @@ class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
     def node(self, group: IntArray, rack: IntArray, number: IntArray) -> IntArray:
         """Return the nodes at some coordinates.
 
-        Parameters
-        ----------
-        group, rack, number
-            Coordinates, of equal shapes: the communication group, the rack in it, and
-            the node in the rack, each from 0 and below `groups`, `racks` and
-            `nodes_per_rack`.
+        `group`, `rack`, `number`: coordinates, of equal shapes: the communication
+        group, the rack in it, and the node in the rack, each from 0 and below `groups`,
+        `racks` and `nodes_per_rack`.
         """
         return (group * self.racks + rack) * self.nodes_per_rack + number
 
@@ -183,10 +180,7 @@ class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
     def wavelength(self, src: IntArray, dst: IntArray) -> IntArray:
         """Return the wavelength on which src reaches dst.
 
-        Parameters
-        ----------
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
+        `src`, `dst`: nodes, of shape (rows,), each from 0 to ``node_count - 1``.
         """
         number = dst % self.nodes_per_rack
         if self.subnet == BROADCAST_AND_SELECT:
@@ -215,14 +209,19 @@ class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
     # -- resources: wavelengths of subnets, then transmitters, then receivers -----
 
     @property
-    def _per_subnet(self) -> int:
-        """Resources of a subnet."""
+    def _inner(self) -> int:
+        """Resources of a subnet for each number of a node in its rack."""
         inner = {
             BROADCAST_AND_SELECT: 1,
             ROUTE_AND_BROADCAST: self.nodes_per_rack,
             ROUTE_AND_SWITCH: self.racks,
         }
-        return self.nodes_per_rack * inner[self.subnet]
+        return inner[self.subnet]
+
+    @property
+    def _per_subnet(self) -> int:
+        """Resources of a subnet."""
+        return self.nodes_per_rack * self._inner
 
     def _in_subnet(self, src: IntArray, dst: IntArray) -> IntArray:
         """Return what circuits take of their subnet.
@@ -264,32 +263,28 @@ class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
 
     @property
     def _transmitters(self) -> int:
+        """Number of the first transmitter."""
         return self.groups**3 * self._per_subnet
 
-    def resource_rule(self, resource: int) -> str:
-        """Return ``subnets``, ``transmitters`` or ``receivers``."""
-        if resource < self._transmitters:
-            return "subnets"
-        end = resource - self._transmitters
-        return "transmitters" if end < self.node_count * self.groups else "receivers"
+    def resources(self) -> tuple[Resources, ...]:
+        """Return wavelengths, couplers or crossbars of subnets, and both ends."""
+        inside = {
+            BROADCAST_AND_SELECT: "wavelength {3} of {5}",
+            ROUTE_AND_BROADCAST: "wavelength {4} of coupler {3} of {5}",
+            ROUTE_AND_SWITCH: "input {4} of switch {3} of {5}",
+        }[self.subnet]
 
-    def resource_name(self, resource: int) -> str:
-        """Return the resource in words."""
-        if resource >= self._transmitters:
-            rule = self.resource_rule(resource)[:-1]
-            node, used = divmod(resource - self._transmitters, self.groups)
-            return f"{rule} {used} of node {node % self.node_count}"
-        subnet, inner = divmod(resource, self._per_subnet)
-        ends, used = divmod(subnet, self.groups)
-        place = (
-            f"subnet {used} from group {ends // self.groups} to {ends % self.groups}"
+        def name(src: int, dst: int, used: int, number: int, inner: int) -> str:
+            place = f"subnet {used} from group {src} to {dst}"
+            return inside.format(src, dst, used, number, inner, place)
+
+        sizes = (*(self.groups,) * 3, self.nodes_per_rack, self._inner)
+        ends = (self.node_count, self.groups)
+        return (
+            Resources("subnets", sizes, name),
+            Resources("transmitters", ends, "transmitter {1} of node {0}".format),
+            Resources("receivers", ends, "receiver {1} of node {0}".format),
         )
-        if self.subnet == BROADCAST_AND_SELECT:
-            return f"wavelength {inner} of {place}"
-        number, inner = divmod(inner, self._per_subnet // self.nodes_per_rack)
-        if self.subnet == ROUTE_AND_BROADCAST:
-            return f"wavelength {inner} of coupler {number} of {place}"
-        return f"input {inner} of switch {number} of {place}"
 
     def circuit_bits_per_s(self, circuits: Circuits) -> IntArray:
         """Return the rate of each circuit."""

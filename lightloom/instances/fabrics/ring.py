@@ -11,6 +11,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import (
+    Resources,
     WavelengthFabricRecord,
     wavelength_faults,
 )
@@ -108,12 +109,9 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
     def hops(self, src: IntArray, dst: IntArray, direction: IntArray) -> IntArray:
         """Return the number of spans from one node to another in a direction.
 
-        Parameters
-        ----------
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``nodes - 1``.
-        direction
-            0 from node i to node i + 1, 1 from node i to node i - 1; of shape (rows,).
+        `src`, `dst`: nodes, of shape (rows,), each from 0 to ``nodes - 1``.
+        `direction`: 0 from node i to node i + 1, 1 from node i to node i - 1; of shape
+        (rows,).
         """
         forward = (dst - src) % self.nodes
         return np.where(direction == 0, forward, (-forward) % self.nodes)
@@ -121,10 +119,7 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
     def least_spans(self, src: IntArray, dst: IntArray) -> IntArray:
         """Return the number of spans from one node to another the shortest way.
 
-        Parameters
-        ----------
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``nodes - 1``.
+        `src`, `dst`: nodes, of shape (rows,), each from 0 to ``nodes - 1``.
         """
         forward: IntArray = (dst - src) % self.nodes
         if self.directions == 1:
@@ -146,16 +141,9 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
     ) -> IntArray:
         """Return the price of the cheaper way round, by one circuit if within reach.
 
-        Parameters
-        ----------
-        prices
-            Of each span of each direction, of shape (directions * nodes,).
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``nodes - 1``.
-        circuits
-            Most circuits, one after another; ``None`` for any number.
-        nodes
-            Nodes that may hand data on; light passes the others too.
+        `prices`: of each span of each direction, of shape (directions * nodes,). `src`,
+        `dst`: nodes, of shape (rows,), each from 0 to ``nodes - 1``. `circuits`: most
+        circuits, one after another; ``None`` for any number.
         """
         del nodes
         ways, within = [], []
@@ -180,12 +168,8 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
     def spans(self, src: int, dst: int, direction: int) -> tuple[int, ...]:
         """Return the spans from a node to another one, in the order of the light.
 
-        Parameters
-        ----------
-        src, dst
-            Nodes, from 0 to ``nodes - 1``. Span i joins nodes i and i + 1.
-        direction
-            0 from node i to node i + 1, 1 from node i to node i - 1.
+        `src`, `dst`: nodes, from 0 to ``nodes - 1``. Span i joins nodes i and i + 1.
+        `direction`: 0 from node i to node i + 1, 1 from node i to node i - 1.
         """
         if direction == 0:
             hops = (dst - src) % self.nodes
@@ -232,26 +216,21 @@ class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):
         circuit = np.concatenate([lit, lit, lit[crossing]])
         return Usage(circuit, resource, np.ones(len(resource), dtype=np.int64))
 
-    def resource_rule(self, resource: int) -> str:
-        """Return ``lasers``, ``photodiodes`` or ``spans``."""
-        ends = self.nodes * self.ports_per_node
-        return ("lasers", "photodiodes", "spans")[min(resource // ends, 2)]
+    def resources(self) -> tuple[Resources, ...]:
+        """Return the lasers and photodiodes of nodes, and the spans of fibres."""
+        sizes = (self.nodes, self.transceivers, self.wavelengths)
+        which = ", direction {1}" if self.transceivers > 1 else ""
+        ends = (
+            Resources(f"{end}s", sizes, (end + " {2} of node {0}" + which).format)
+            for end in ("laser", "photodiode")
+        )
+        fibres = (self.directions, self.nodes, self.wavelengths)
+        return (*ends, Resources("spans", fibres, self._span_name))
 
-    def resource_name(self, resource: int) -> str:
-        """Return the resource in words."""
-        rule = self.resource_rule(resource)
-        ends = self.nodes * self.ports_per_node
-        if rule == "spans":
-            fiber, wavelength = divmod(resource - 2 * ends, self.wavelengths)
-            direction, span = divmod(fiber, self.nodes)
-            tail, head = span, (span + 1) % self.nodes
-            if direction:
-                tail, head = head, tail
-            return f"wavelength {wavelength} on span {tail}->{head}"
-        node, port = divmod(resource % ends, self.ports_per_node)
-        direction, wavelength = divmod(port, self.wavelengths)
-        name = f"{rule[:-1]} {wavelength} of node {node}"
-        return name if self.transceivers == 1 else f"{name}, direction {direction}"
+    def _span_name(self, direction: int, span: int, wavelength: int) -> str:
+        after = (span + 1) % self.nodes
+        tail, head = (after, span) if direction else (span, after)
+        return f"wavelength {wavelength} on span {tail}->{head}"
 
 
 FABRIC = FabricKind("ring", Ring)

@@ -11,12 +11,7 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
-from lightloom.instances.fabrics.fabric_record import WavelengthFabricRecord
-from lightloom.instances.fabrics.power_budget import (
-    BUDGET_MILLIDB,
-    NODE_LOSS_MILLIDB,
-    reach_of_budget,
-)
+from lightloom.instances.fabrics.fabric_record import Resources, WavelengthFabricRecord
 from lightloom.instances.fabrics.ring import MOST_BITS_PER_S, Ring
 
 if TYPE_CHECKING:
@@ -25,6 +20,44 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
 
 _AXES = ("row", "column")
+
+BUDGET_MILLIDB = 10_000
+"""What a link may lose, from transmit power to receiver sensitivity (SiP-ML, 5)."""
+
+NODE_LOSS_MILLIDB = 625
+"""What passing a node loses at most: 0.5 dB of couplers, 0.125 dB of rings there."""
+
+
+def reach_of_budget(
+    budget_millidb: int = BUDGET_MILLIDB, node_loss_millidb: int = NODE_LOSS_MILLIDB
+) -> int:
+    """Return the most spans that light crosses: whole losses that fit the budget.
+
+    Every span ends in a node, which takes its loss. With 10 dB, 0.625 dB a node give
+    16 spans, the reach of the SiP-ML paper (section 5), and the 0.525 dB at the other
+    end of its measurements 19.
+
+    Parameters
+    ----------
+    budget_millidb
+        Thousandths of a decibel, 0 or more.
+    node_loss_millidb
+        Thousandths of a decibel, 1 or more.
+
+    Raises
+    ------
+    InputError
+        A figure out of its domain.
+    """
+    if budget_millidb < 0:
+        what, allowed = "a negative power budget", "0 or more thousandths of a dB"
+        where, found = "budget_millidb", budget_millidb
+        raise InputError(what, where=where, found=found, allowed=allowed)
+    if node_loss_millidb < 1:
+        what, allowed = "a node without loss", "1 or more thousandths of a dB"
+        where, found = "node_loss_millidb", node_loss_millidb
+        raise InputError(what, where=where, found=found, allowed=allowed)
+    return budget_millidb // node_loss_millidb
 
 
 class Ring2d(WavelengthFabricRecord, frozen=True, kw_only=True):
@@ -137,12 +170,8 @@ class Ring2d(WavelengthFabricRecord, frozen=True, kw_only=True):
 
         Its place on that ring is its line on the other axis.
 
-        Parameters
-        ----------
-        nodes
-            Nodes, of any shape; node ``r * cols + c`` is at row r, column c.
-        axis
-            0 for rows, 1 for columns.
+        `nodes`: nodes, of any shape; node ``r * cols + c`` is at row r, column c.
+        `axis`: 0 for rows, 1 for columns.
         """
         return nodes % self.cols if axis else nodes // self.cols
 
@@ -172,16 +201,9 @@ class Ring2d(WavelengthFabricRecord, frozen=True, kw_only=True):
         One circuit pays for spans of its own ring. Several may choose their rings, so
         they pay for a span what the cheapest one at its place costs.
 
-        Parameters
-        ----------
-        prices
-            Of each span of each direction, row by row, then column by column.
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
-        circuits
-            Most circuits, one after another; ``None`` for any number.
-        nodes
-            Nodes that may hand data on; light passes the others too.
+        `prices`: of each span of each direction, row by row, then column by column.
+        `src`, `dst`: nodes, of shape (rows,), each from 0 to ``node_count - 1``.
+        `circuits`: most circuits, one after another; ``None`` for any number.
         """
         del nodes
         paid = np.zeros(len(src), dtype=np.int64)
@@ -244,6 +266,10 @@ class Ring2d(WavelengthFabricRecord, frozen=True, kw_only=True):
             first += (self.rows, self.cols)[which] * size
         return Usage(*(np.concatenate(parts) for parts in zip(*taken, strict=True)))
 
+    def resources(self) -> tuple[Resources, ...]:
+        """Return nothing by rule: each row and column has what its ring has."""
+        return ()
+
     def resource_rule(self, resource: int) -> str:
         """Return ``lasers``, ``photodiodes`` or ``spans``."""
         which, _, within = self._place(resource)
@@ -284,9 +310,8 @@ class Ring2d(WavelengthFabricRecord, frozen=True, kw_only=True):
 
 
 def _resources(ring: Ring) -> int:
-    """Return how many resources a ring has: lasers, photodiodes and spans."""
-    ends = ring.nodes * ring.ports_per_node
-    return 2 * ends + ring.directions * ring.nodes * ring.wavelengths
+    """Return how many resources a ring has."""
+    return sum(some.count for some in ring.resources())
 
 
 def _ends(circuits: Circuits) -> tuple[IntArray, IntArray]:

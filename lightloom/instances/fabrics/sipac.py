@@ -11,6 +11,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import (
+    Resources,
     WavelengthFabricRecord,
     wavelength_faults,
 )
@@ -149,10 +150,7 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
     def level_of(self, src: IntArray, dst: IntArray) -> IntArray:
         """Return the level on whose switch both nodes are; -1 if there is none.
 
-        Parameters
-        ----------
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
+        `src`, `dst`: nodes, of shape (rows,), each from 0 to ``node_count - 1``.
         """
         level = np.full(len(src), _NOT_ONE_SWITCH, dtype=np.int64)
         differ = np.zeros(len(src), dtype=np.int64)
@@ -189,16 +187,10 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
         that differ on one level alone are joined by the fibre of the one and the bus of
         the other; else a level costs what its cheapest fibre and its cheapest bus do.
 
-        Parameters
-        ----------
-        prices
-            Of the fibres of each node, level by level, then of its buses.
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
-        circuits
-            Most circuits, one after another; ``None`` for any number.
-        nodes
-            Nodes that may hand data on, of shape (nodes,); ``None`` for all.
+        `prices`: of the fibres of each node, level by level, then of its buses. `src`,
+        `dst`: nodes, of shape (rows,), each from 0 to ``node_count - 1``. `circuits`:
+        most circuits, one after another; ``None`` for any number. `nodes`: nodes that
+        may hand data on, of shape (nodes,); ``None`` for all.
         """
         fibre, bus = prices.reshape(2, self.node_count, self.levels)
         passed = slice(None) if nodes is None else nodes
@@ -217,13 +209,8 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
     def port(self, node: IntArray, level: IntArray | int) -> IntArray:
         """Return the ports of nodes on their switch of some level.
 
-        Parameters
-        ----------
-        node
-            Nodes, of any shape.
-        level
-            Level of the switch, from 0 to ``levels - 1``: one for all, or one for each
-            node. The port is digit `level` of the node written in base `radix`.
+        `level`: level of the switch, from 0 to ``levels - 1``: one for all, or one for
+        each node. The port is digit `level` of the node written in base `radix`.
         """
         port: IntArray = node // self.radix ** np.asarray(level) % self.radix
         return port
@@ -235,12 +222,8 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
         group ``w mod groups``, and goes that many ports further round, one more where
         no wavelength is led back.
 
-        Parameters
-        ----------
-        port
-            Input ports of a switch, from 0 to ``radix - 1``.
-        wavelength
-            Wavelengths, from 0 to ``wavelengths - 1``, of the shape of `port`.
+        `port`: input ports of a switch, from 0 to ``radix - 1``. `wavelength`:
+        wavelengths, from 0 to ``wavelengths - 1``, of the shape of `port`.
         """
         group = wavelength % self.groups
         bus: IntArray = (port + group + (not self.loopback)) % self.radix
@@ -249,15 +232,7 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
     def shuffled(self, src: int, dst: int) -> list[int]:
         """Return the wavelengths by which the shuffle joins two nodes of a switch.
 
-        Parameters
-        ----------
-        src, dst
-            Nodes that differ in one digit in base `radix`.
-
-        Raises
-        ------
-        ValueError
-            If no switch has them both.
+        Raises `ValueError` if no switch has them both.
         """
         level = int(self.level_of(np.array([src]), np.array([dst]))[0])
         if level == _NOT_ONE_SWITCH:
@@ -317,18 +292,13 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
         resource = np.concatenate([laser[feeding], photodiode])
         return Usage(circuit, resource, np.ones(len(resource), dtype=np.int64))
 
-    def resource_rule(self, resource: int) -> str:
-        """Return ``lasers`` or ``photodiodes``."""
-        ends = self.node_count * self.lasers_per_node
-        return "lasers" if resource < ends else "photodiodes"
-
-    def resource_name(self, resource: int) -> str:
-        """Return the resource in words."""
-        ends = self.node_count * self.lasers_per_node
-        node, port = divmod(resource % ends, self.lasers_per_node)
-        level, wavelength = divmod(port, self.wavelengths)
-        name = self.resource_rule(resource)[:-1]
-        return f"{name} {wavelength} of node {node} at level {level}"
+    def resources(self) -> tuple[Resources, ...]:
+        """Return the lasers and photodiodes of nodes, level by level."""
+        sizes = (self.node_count, self.levels, self.wavelengths)
+        return tuple(
+            Resources(f"{end}s", sizes, (end + " {2} of node {0} at level {1}").format)
+            for end in ("laser", "photodiode")
+        )
 
 
 FABRIC = FabricKind("sipac", Sipac)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from lightloom.core.model_layer import LayerGraph
-    from lightloom.instances.workloads.network import LayerNetwork
+    from lightloom.instances.workloads.layers import LayerNetwork
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def layer_graph(
     Raises `InputError`: an unknown shape parameter, one below 0, shapes that do not fit
     each other, or no sample.
     """
-    from lightloom.instances.workloads.network import LayerNetwork
+    from lightloom.instances.workloads.layers import LayerNetwork
 
     given = dict(parameters or {})
     for key, value in given.items():

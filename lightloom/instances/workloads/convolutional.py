@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.instances.workloads import WorkloadModel
 from lightloom.instances.workloads.layers import (
+    Tensor,
     Window,
     add,
     concatenate,
@@ -15,12 +16,11 @@ from lightloom.instances.workloads.layers import (
     pool,
     pool_all,
 )
-from lightloom.instances.workloads.network import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.instances.workloads.network import LayerNetwork
+    from lightloom.instances.workloads.layers import LayerNetwork
 
 
 _STAGES = ((64, 3), (128, 4), (256, 6), (512, 3))

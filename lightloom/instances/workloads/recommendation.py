@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lightloom.instances.workloads import WorkloadModel
-from lightloom.instances.workloads.layers import concatenate, dense, embedding, multiply
-from lightloom.instances.workloads.network import Tensor
+from lightloom.instances.workloads.layers import (
+    Tensor,
+    concatenate,
+    dense,
+    embedding,
+    multiply,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.instances.workloads.network import LayerNetwork
+    from lightloom.instances.workloads.layers import LayerNetwork
 
 
 def _build_dlrm(network: LayerNetwork, parameters: Mapping[str, int]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.instances.workloads import WorkloadModel
 from lightloom.instances.workloads.layers import (
+    Tensor,
     add,
     block,
     dense,
@@ -14,12 +15,11 @@ from lightloom.instances.workloads.layers import (
     layer_norm,
     tied_head,
 )
-from lightloom.instances.workloads.network import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.instances.workloads.network import LayerNetwork
+    from lightloom.instances.workloads.layers import LayerNetwork
 
 
 def _build_stack(network: LayerNetwork, parameters: Mapping[str, int]) -> None:

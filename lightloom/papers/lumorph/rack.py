@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lightloom.core.schedule import Schedule
-    from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+    from lightloom.instances.fabrics.packet_tiers import IdealSwitch
     from lightloom.instances.instance import AnyFabric
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from lightloom.core.units import PS_PER_S
-from lightloom.instances.gpus import ELEMENT_BYTES, gpu_named
+from lightloom.instances.computation_table import ELEMENT_BYTES, gpu_named
 from lightloom.instances.workloads import layer_graph, model_named
 from lightloom.papers.claims import above, holds, near, not_reproducible
 from lightloom.papers.ramp.closed_forms import apart, as_published

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lightloom.core.units import PS_PER_US
+from lightloom.instances.catalogue import clusters
 from lightloom.instances.collectives import COLLECTIVES
-from lightloom.instances.fabrics.fat_tree import FatTree
+from lightloom.instances.fabrics.packet_forwarding import Torus
+from lightloom.instances.fabrics.packet_tiers import FatTree, SuperPod
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.instances.fabrics.superpod import SuperPod
-from lightloom.instances.fabrics.torus import Torus
-from lightloom.instances.sipac_clusters import clusters
 from lightloom.papers.claims import (
     NEAR,
     above,

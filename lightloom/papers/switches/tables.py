@@ -19,9 +19,9 @@ from lightloom.papers.reproduction import Plot, figures
 from lightloom.plans.algorithms.bruck import hop_rounds
 from lightloom.replay import completion_time_ps
 from lightloom.synth.bounds import find_bound
-from lightloom.synth.certify import signed
 from lightloom.synth.ocs.baseline_schedules import baseline_schedule, ideal_ps
 from lightloom.synth.ocs.plane_walks import EVERY_STEP, ONE_SHOT
+from lightloom.synth.publish import signed
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 from lightloom.validate.certificates.completion_time.switch_uses import least_line_ps

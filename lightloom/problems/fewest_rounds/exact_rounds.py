@@ -36,7 +36,7 @@ from lightloom.problems.fewest_rounds.reversed_rounds import (
 )
 from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bound
 from lightloom.solvers import SolveOptions, build_and_run
-from lightloom.synth.certify import signed
+from lightloom.synth.publish import signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lightloom.core.errors import LightloomError
-from lightloom.core.fabric import PacketFabric
-from lightloom.core.link_graph import LinkedFabric
+from lightloom.core.fabric import LinkedFabric, PacketFabric
 from lightloom.instances.fabrics import load_fabric
-from lightloom.instances.fabrics.bcube import BCube
+from lightloom.instances.fabrics.packet_forwarding import BCube, TopoOpt
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.instances.fabrics.topoopt import TopoOpt
 from lightloom.report.moments import moment_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lightloom.core.columns import IntArray
-    from lightloom.core.fabric import FabricTable
-    from lightloom.core.link_graph import LinkGraph
+    from lightloom.core.fabric import FabricTable, LinkGraph
     from lightloom.replay import Timeline
     from lightloom.replay.timeline import PairTimes
     from lightloom.report.moments import ConfigurationSpan

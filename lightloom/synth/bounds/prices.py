@@ -15,7 +15,7 @@ import numpy as np
 from lightloom.core.certificate import COMPLETION_TIME, Certificate
 from lightloom.core.columns import exact_sums
 from lightloom.core.errors import InfeasibleError
-from lightloom.core.fabric import CircuitFabric, PacketFabric
+from lightloom.core.fabric import CircuitFabric, PacketFabric, SharedWays
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ring import Ring
@@ -26,7 +26,7 @@ from lightloom.synth.bounds.rectangles import best_rectangle
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.synth.ring.arcs import ring_ways
 from lightloom.validate.certificates import WitnessError
-from lightloom.validate.certificates.completion_time.prices import BOUND, SharedWays
+from lightloom.validate.certificates.completion_time.prices import BOUND
 from lightloom.validate.certificates.completion_time.requirements import (
     DemandNeeds,
     requirements_of,

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from msgspec.structs import replace
 
-from lightloom.core.fabric import PacketFabric, step_ps
+from lightloom.core.fabric import BoxedFabric, PacketFabric, step_ps
 from lightloom.core.schedule import StepPart
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps
-from lightloom.instances.fabrics.bcube import BCube
-from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
-from lightloom.instances.fabrics.fat_tree import FatTree
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
-from lightloom.instances.fabrics.superpod import SuperPod
-from lightloom.instances.fabrics.topoopt import TopoOpt
-from lightloom.instances.fabrics.torus import Torus
+from lightloom.instances.fabrics.packet_tiers import (
+    ElectricalCluster,
+    IdealSwitch,
+)
 from lightloom.plans.network import RankNetwork
 from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
@@ -44,7 +41,7 @@ PacketT = TypeVar("PacketT", bound=PacketFabric)
 class PacketRealiser(Realiser[PacketT]):
     """Makes every round a step; links are shared as replay shares them.
 
-    A kind of fabric whose links suggest algorithms says so in `shape`.
+    A fabric whose links suggest algorithms says so as a `BoxedFabric`.
     """
 
     predicts = True
@@ -52,21 +49,12 @@ class PacketRealiser(Realiser[PacketT]):
     def __init__(self, fabric: PacketT, seed: int, router: str) -> None:
         super().__init__(fabric, seed, router)
         self._networks: dict[tuple[int, ...], RankNetwork] = {}
+        self._shape, self._symmetry = _boxes(fabric)
 
     @property
     def ports(self) -> int:
         """All other nodes."""
         return max(1, self.fabric.node_count - 1)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The box that the nodes form, the last digit fastest; empty for none."""
-        return ()
-
-    @property
-    def box(self) -> tuple[int, ...]:
-        """The box whose translations leave all links as they are; empty for none."""
-        return self.shape
 
     def network(self, task: Collective) -> RankNetwork:
         """Return the links between the ranks of a collective.
@@ -86,7 +74,7 @@ class PacketRealiser(Realiser[PacketT]):
                 place.astype(np.int64),
                 each_ps,
                 step_ps(self.fabric),
-                self.box if whole else (),
+                self._symmetry if whole else (),
             )
         return self._networks[key]
 
@@ -96,7 +84,7 @@ class PacketRealiser(Realiser[PacketT]):
         No box where they stand in another order than that of their numbers.
         """
         whole = task.nodes == tuple(range(self.fabric.node_count))
-        return Arrangement({GIVEN_ORDER: task.nodes}, self.shape if whole else ())
+        return Arrangement({GIVEN_ORDER: task.nodes}, self._shape if whole else ())
 
     def setting(self, task: Collective, arrangement: Arrangement) -> Setting:
         """Return what algorithms are told: no circuits, and links if ranks are few."""
@@ -119,61 +107,18 @@ class PacketRealiser(Realiser[PacketT]):
         return Realisation((), parts)
 
 
-class _IdealSwitchRealiser(PacketRealiser[IdealSwitch]):
-    @property
-    def box(self) -> tuple[int, ...]:
-        """All nodes: each can stand for any other."""
-        return (self.fabric.node_count,)
+def _boxes(fabric: object) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return shape and symmetry of a fabric, empty where it says none."""
+    if isinstance(fabric, BoxedFabric):
+        return fabric.shape, fabric.symmetry
+    return (), ()
 
+
+class _IdealSwitchRealiser(PacketRealiser[IdealSwitch]):
     def setting(self, task: Collective, arrangement: Arrangement) -> Setting:
         """Return no links: none is shared, so no choice of arcs saves any."""
-        told = super().setting(task, arrangement)
-        return dataclasses.replace(told, find_network=None)
-
-
-class _BCubeRealiser(PacketRealiser[BCube]):
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The digits of a node."""
-        return (self.fabric.radix,) * self.fabric.levels
-
-
-class _SuperPodRealiser(PacketRealiser[SuperPod]):
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Servers and their GPUs, where all servers are full."""
-        gpus = self.fabric.gpus_per_server
-        servers, rest = divmod(self.fabric.nodes, gpus)
-        return (servers, gpus) if not rest and servers > 1 and gpus > 1 else ()
-
-
-class _TopoOptRealiser(PacketRealiser[TopoOpt]):
-    @property
-    def box(self) -> tuple[int, ...]:
-        """One ring of all nodes."""
-        return (self.fabric.nodes,)
-
-
-class _TorusRealiser(PacketRealiser[Torus]):
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Layers, rows and columns, those of one node left out."""
-        return tuple(size for size in reversed(self.fabric.sizes) if size > 1)
-
-
-class _FatTreeRealiser(PacketRealiser[FatTree]):
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Leaves and their nodes, where all leaves are full."""
-        leaf = self.fabric.nodes_per_leaf
-        leaves, rest = divmod(self.fabric.nodes, leaf)
-        return (leaves, leaf) if not rest and leaves > 1 and leaf > 1 else ()
-
-    @property
-    def box(self) -> tuple[int, ...]:
-        """Leaves and their nodes, where they are also in one pod."""
-        leaves = -(-self.fabric.nodes // self.fabric.nodes_per_leaf)
-        return self.shape if leaves <= self.fabric.leaves_per_pod else ()
+        setting = super().setting(task, arrangement)
+        return dataclasses.replace(setting, find_network=None)
 
 
 def _alike_switch(fabric: IdealSwitch, devices: int) -> IdealSwitch:
@@ -201,7 +146,6 @@ def _idle_servers(fabric: ElectricalCluster, nodes: int) -> bool:
 
 PLUG = (
     FabricPlug("packet", realiser=PacketRealiser[PacketFabric]),
-    FabricPlug("bcube", realiser=_BCubeRealiser),
     FabricPlug(
         "electrical-cluster",
         realiser=PacketRealiser[ElectricalCluster],
@@ -212,10 +156,6 @@ PLUG = (
         realiser=_IdealSwitchRealiser,
         layout=TrainingLayout(alike=_alike_switch, idle_alike=_idle_nodes),
     ),
-    FabricPlug("fat-tree", realiser=_FatTreeRealiser),
-    FabricPlug("superpod", realiser=_SuperPodRealiser),
-    FabricPlug("topoopt", realiser=_TopoOptRealiser),
-    FabricPlug("torus", realiser=_TorusRealiser),
 )
 
 

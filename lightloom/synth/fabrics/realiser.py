@@ -5,20 +5,25 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from lightloom.core.fabric import NearCircuits, step_ps
+from lightloom.core.errors import InfeasibleError, NoAnswerError
+from lightloom.core.fabric import CircuitFabric, NearCircuits, step_ps
 from lightloom.instances.collectives import op_of
 from lightloom.plans.network import Fitted, NetworkAlgorithm
 from lightloom.plans.setting import Setting
 from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
 from lightloom.synth.rank_mapping import GIVEN_ORDER
+from lightloom.synth.realisation import Realisation, faster_circuits, realised_rounds
 from lightloom.synth.relays.pair_lines import end_lines
-from lightloom.synth.relays.realised_moves import realised_stages
+from lightloom.synth.relays.relay_moves import named_parts
+from lightloom.synth.relays.stages import StageSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Collective, Demand
@@ -26,12 +31,18 @@ if TYPE_CHECKING:
     from lightloom.plans.algorithms import CollectiveAlgorithm
     from lightloom.plans.network import RankNetwork
     from lightloom.plans.plan import RoundOutline
-    from lightloom.synth.realisation import Realisation
+    from lightloom.synth.realisation import RoundPairs
     from lightloom.synth.relays.pair_lines import PairLines
+    from lightloom.synth.relays.relay_moves import RelayMoves
     from lightloom.synth.traffic import TrafficRound
 
 
 AnyFabricT = TypeVar("AnyFabricT", bound="AnyFabric")
+CircuitFabricT = TypeVar("CircuitFabricT", bound=CircuitFabric)
+
+_MOST_REALISED = 4
+"""Divisions of a demand over relays for which circuits are sought, the best first:
+circuits take longer to find than the divisions, which differ little after these."""
 
 
 @dataclass(frozen=True)
@@ -263,8 +274,38 @@ class Realiser(ABC, Generic[AnyFabricT]):
         Segments and steps, with parameters for the schedule; by default none where
         circuits join near nodes only.
         """
-        if not isinstance(self.fabric, NearCircuits):
-            yield from realised_stages(self, demand, limit_ps)
+        fabric: object = self.fabric
+        if isinstance(fabric, NearCircuits) or not isinstance(fabric, CircuitFabric):
+            return
+        search = StageSearch(fabric, self.ports, demand)
+        best = [*search.answers(limit_ps)][-_MOST_REALISED:]
+        for answer in reversed(best):
+            realised = self.relay(search.moves(answer))
+            if realised is not None:
+                yield realised, {"steps": [*answer.stages.turns]}
+
+    def relay(self, moves: RelayMoves, *, together: bool = True) -> Realisation | None:
+        """Return moves over relays, ``None`` where no circuits are found for them.
+
+        Parameters
+        ----------
+        moves
+            What moves from where to where in each round, and whose bytes.
+        together
+            Whether a circuit has the same port in all rounds, so that it can stay.
+        """
+        try:
+            realised = self.realise_quickly(moves.traffic(together=together))
+        except (InfeasibleError, NoAnswerError):
+            return None
+        steps = groupby(realised.parts, lambda part: part.index)
+        named = [
+            named_parts([*parts], moved)
+            for (_, parts), moved in zip(steps, moves.rounds, strict=True)
+        ]
+        return Realisation(
+            realised.segments, tuple(part for own in named for part in own)
+        )
 
     def lines(self, src: IntArray, dst: IntArray) -> list[PairLines]:
         """Return what the circuits of pairs share: by default the rates of nodes.
@@ -297,3 +338,77 @@ class Realiser(ABC, Generic[AnyFabricT]):
     def realise_quickly(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return the same without searches that take long, for many schedules."""
         return self.realise(rounds)
+
+
+class CircuitRealiser(Realiser[CircuitFabricT]):
+    """Puts rounds on one plane of circuits that are found for all pairs of a segment.
+
+    What a fabric has to say is `light`; its record says what circuits share
+    (`lightloom.core.fabric.SharedWays`), and with `arrange`, `lines` and `least_ps` it
+    may say more.
+    """
+
+    @property
+    def ports(self) -> int:
+        """Peers that a node can drive at once: by default as many as it has ports."""
+        return max(1, self.fabric.ports_per_node)
+
+    @abstractmethod
+    def light(self, demand: Demand) -> Circuits:
+        """Return circuits for all pairs of a demand at once, on plane 0.
+
+        Parameters
+        ----------
+        demand
+            Bytes of each pair, each pair once: pairs with more are to have more light.
+
+        Returns
+        -------
+        Circuits, one or several for each pair.
+
+        Raises
+        ------
+        InfeasibleError
+            There is not enough light for all of them, or no light for some pair.
+        NoAnswerError
+            No circuits were found.
+        """
+
+    def light_rounds(
+        self, pairs: RoundPairs, light: Callable[[Demand], Circuits]
+    ) -> Circuits:
+        """Return circuits for all pairs of some rounds: by default as `light` does.
+
+        Parameters
+        ----------
+        pairs
+            What each pair moves in each of the rounds.
+        light
+            The method `light`, which remembers its answers.
+
+        Raises
+        ------
+        InfeasibleError, NoAnswerError
+            As `light` does.
+        """
+        return faster_circuits(self.fabric, pairs, light)
+
+    def parts_of(self, moved: TrafficRound) -> IntArray | None:
+        """Return how to cut a round whose pairs find no light at once, by default not.
+
+        Parameters
+        ----------
+        moved
+            Traffic of the round.
+
+        Returns
+        -------
+        Number of the part of each row, from 0, shape (rows,); ``None`` to cut its
+        ports in halves, again and again, which is tried in any case.
+        """
+        del moved
+        return None
+
+    def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
+        """Return segments and steps that carry rounds: see `realised_rounds`."""
+        return realised_rounds(self, rounds)

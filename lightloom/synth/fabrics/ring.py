@@ -18,14 +18,14 @@ from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import DECOMPOSITION, demand_traffic
 from lightloom.synth.fabrics.demand_task import demand_of
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
-from lightloom.synth.fabrics.realiser import Arrangement, Realiser
+from lightloom.synth.fabrics.realiser import Arrangement, CircuitRealiser
 from lightloom.synth.fabrics.training_plug import TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.relays.pair_lines import PairLines, ring_lines
-from lightloom.synth.relays.realised_moves import realised_moves
 from lightloom.synth.relays.two_rounds import TwoRounds
 from lightloom.synth.ring.arcs import ring_ways
 from lightloom.synth.ring.demand_turns import ring_divisions, ring_turns
+from lightloom.synth.ring.exchange_laps import lap_parts
 from lightloom.synth.ring.quick_circuits import faster_ring_circuits
 from lightloom.synth.ring.relay_steps import joined_by, relay_steps
 from lightloom.synth.ring.span_time import least_ring_ps
@@ -36,11 +36,11 @@ from lightloom.synth.ring.wavelengths import (
     ring_schedule,
     ring_wavelengths,
 )
-from lightloom.synth.ring_2d.realisation import realise_rings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
     from lightloom.core.schedule import ParameterValue
     from lightloom.core.task import Collective, Demand
@@ -52,15 +52,10 @@ _MOST_PAIRS_AGAIN = 256
 """Most pairs of a demand whose largest, and so on, are also served by themselves."""
 
 
-class RingRealiser(Realiser[Ring]):
+class RingRealiser(CircuitRealiser[Ring]):
     """Lights rounds on wavelengths that are found for all their pairs together."""
 
     predicts = True
-
-    @property
-    def ports(self) -> int:
-        """A laser each."""
-        return self.fabric.ports_per_node
 
     def arrange(self, task: Collective) -> Arrangement:
         """Return the nodes in the order of the ring, so that next ranks are near.
@@ -108,7 +103,7 @@ class RingRealiser(Realiser[Ring]):
             joined = joined_by(ring, steps)
             ways = TwoRounds((src, dst, size_bytes), joined, lines)
             moves = ways.moves(every=True, piped=False, round_ps=ring.alpha_ps)
-            made = None if moves is None else realised_moves(self, moves)
+            made = None if moves is None else self.relay(moves)
             if made is not None:
                 yield made, {"steps": [*steps]}
 
@@ -116,14 +111,13 @@ class RingRealiser(Realiser[Ring]):
         """Return nodes, and all spans together."""
         return ring_lines(self.fabric, src, dst, np.zeros_like(src))
 
-    def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
-        """Return segments and steps that carry rounds."""
-        fabric, seed = self.fabric, self.seed
-        return realise_rings(
-            fabric,
-            rounds,
-            lambda demand: faster_ring_circuits(fabric, demand, seed=seed),
-        )
+    def light(self, demand: Demand) -> Circuits:
+        """Return the better of circuits by a search and by laps."""
+        return faster_ring_circuits(self.fabric, demand, seed=self.seed)
+
+    def parts_of(self, moved: TrafficRound) -> IntArray | None:
+        """Return parts by laps of an exchange of all with all, where it is one."""
+        return lap_parts(self.fabric, moved.transfers.src, moved.transfers.dst)
 
 
 def schedules(

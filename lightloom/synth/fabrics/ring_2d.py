@@ -1,4 +1,4 @@
-"""The plug of 2D rings, for algorithms whose transfers go along rows and columns."""
+"""The plug of 2D rings: every row and every column is a ring by itself."""
 
 from __future__ import annotations
 
@@ -8,28 +8,34 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from lightloom.core.errors import InputError
+from lightloom.core.circuit import Circuits, join_circuits
+from lightloom.core.columns import Ragged
+from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
+from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring_2d import Ring2d
+from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import DECOMPOSITION, EDGE_COLOURING
 from lightloom.synth.fabrics.plug import FabricPlug
-from lightloom.synth.fabrics.realiser import Arrangement, Realiser
-from lightloom.synth.fabrics.training_plug import Rows, TrainingLayout
+from lightloom.synth.fabrics.realiser import Arrangement, CircuitRealiser
+from lightloom.synth.fabrics.training_plug import Rows, TrainingCircuits, TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.relays.pair_lines import PairLines, ring_lines
-from lightloom.synth.ring_2d.realisation import realise_ring_2d
-from lightloom.synth.ring_2d.training_circuits import CIRCUITS
+from lightloom.synth.ring.exchange_laps import lap_parts
+from lightloom.synth.ring.quick_circuits import faster_ring_circuits
+from lightloom.synth.ring.training_circuits import CIRCUITS as OF_RINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator
 
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
+    from lightloom.instances.fabrics.ring import Ring
     from lightloom.plans.setting import Setting
-    from lightloom.synth.realisation import Realisation
+    from lightloom.synth.fabrics.training_plug import PlaneCircuits
     from lightloom.synth.traffic import TrafficRound
 
 
-class Ring2dRealiser(Realiser[Ring2d]):
+class Ring2dRealiser(CircuitRealiser[Ring2d]):
     """Lights rounds ring by ring.
 
     ``auto`` compares rings along rows and columns (`torus-rings`, where they do the
@@ -40,11 +46,6 @@ class Ring2dRealiser(Realiser[Ring2d]):
     """
 
     demand_algorithms = (EDGE_COLOURING, DECOMPOSITION)
-
-    @property
-    def ports(self) -> int:
-        """A laser each."""
-        return self.fabric.ports_per_node
 
     @property
     def demand_ports(self) -> int:
@@ -102,9 +103,118 @@ class Ring2dRealiser(Realiser[Ring2d]):
             ]
         return found
 
-    def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
-        """Return segments and steps that carry rounds."""
-        return realise_ring_2d(self.fabric, rounds, self.seed)
+    def light(self, demand: Demand) -> Circuits:
+        """Return the circuits of rows and columns, each the better of two ways."""
+        return grid_circuits(
+            self.fabric,
+            demand,
+            lambda ring, part: faster_ring_circuits(ring, part, seed=self.seed),
+        )
+
+    def parts_of(self, moved: TrafficRound) -> IntArray | None:
+        """Return parts by laps of an exchange of all with all, where it is one."""
+        return lap_parts(self.fabric, moved.transfers.src, moved.transfers.dst)
+
+
+# -- circuits of rows and columns ----------------------------------------------------
+
+
+def grid_circuits(
+    fabric: Ring2d, demand: Demand, light: Callable[[Ring, Demand], Circuits]
+) -> Circuits:
+    """Return the circuits of a 2D ring for a demand, sorted by (src, dst, direction).
+
+    `demand`: bytes of pairs that share a row or a column. `light`: returns the circuits
+    of one ring for its part of the demand; asked once for rings that are alike and have
+    the same to carry.
+
+    Raises `InputError` if the demand does not fit the fabric; `InfeasibleError` if a
+    pair shares neither a row nor a column, naming it; `InfeasibleError, NoAnswerError`:
+    by `light`, with the row or column.
+    """
+    src, dst, size_bytes = demand_columns(demand, fabric.node_count)
+    axis = np.where(fabric.line(src, 0) == fabric.line(dst, 0), 0, 1)
+    apart = (axis == 1) & (fabric.line(src, 1) != fabric.line(dst, 1))
+    for row in np.flatnonzero(apart)[:1].tolist():
+        raise InfeasibleError(
+            f"nodes {src[row]} and {dst[row]} share neither a row nor a column",
+            where=f"demand row {row}",
+            found=f"({src[row] // fabric.cols}, {src[row] % fabric.cols}) to"
+            f" ({dst[row] // fabric.cols}, {dst[row] % fabric.cols})",
+            allowed="pairs of one ring; light does not change rings",
+            fix="send in two hops, along the row and along the column, as a demand does"
+            " with `relays = true`",
+        )
+    known: dict[tuple[int, Demand], Circuits] = {}
+    found = [_nothing()]
+    for which, ring in enumerate(fabric.rings):
+        mine = np.flatnonzero(axis == which)
+        for line, part in _parts(fabric, which, src[mine], dst[mine], size_bytes[mine]):
+            if (which, part) not in known:
+                try:
+                    known[which, part] = light(ring, part)
+                except (InfeasibleError, NoAnswerError) as problem:
+                    raise type(problem)(
+                        problem.what,
+                        where=f"{('row', 'column')[which]} {line}, {problem.where}",
+                        found=problem.found,
+                        allowed=problem.allowed,
+                        fix=problem.fix,
+                    ) from problem
+            found.append(_placed(fabric, which, line, known[which, part]))
+    joined = join_circuits(found, ("wavelengths", "direction"))
+    order = np.lexsort((joined.column("direction"), joined.dst, joined.src))
+    return joined.take(order)
+
+
+def _parts(
+    fabric: Ring2d, axis: int, src: IntArray, dst: IntArray, size_bytes: IntArray
+) -> Iterator[tuple[int, Demand]]:
+    """Yield each ring of an axis with its part of the demand, between its places."""
+    line = fabric.line(src, axis)
+    one, other = (fabric.line(ends, 1 - axis) for ends in (src, dst))
+    order = np.lexsort((other, one, line))
+    starts = np.flatnonzero(np.diff(line[order], prepend=-1))
+    for rows in np.split(order, starts[1:]) if len(order) else ():
+        columns = (one[rows], other[rows], size_bytes[rows])
+        tail, head, size = (tuple(each.tolist()) for each in columns)
+        yield int(line[rows[0]]), Demand(tail, head, size)
+
+
+def _placed(fabric: Ring2d, axis: int, line: int, circuits: Circuits) -> Circuits:
+    """Return circuits between places of a ring as circuits between nodes."""
+    stride, first = (fabric.cols, line) if axis else (1, line * fabric.cols)
+    return Circuits(
+        first + stride * circuits.src,
+        first + stride * circuits.dst,
+        circuits.wavelengths,
+        direction=circuits.column("direction") + 2 * axis,
+    )
+
+
+def _nothing() -> Circuits:
+    none = np.empty(0, dtype=np.int64)
+    return Circuits(none, none, Ragged.from_lists([]), direction=none)
+
+
+def _line_by_line(
+    of_ring: Callable[[Ring, Demand], PlaneCircuits],
+) -> Callable[[Ring2d, Demand], PlaneCircuits]:
+    """Return what sets the circuits of every row and column as those of a ring."""
+
+    def lit(fabric: Ring2d, demand: Demand) -> PlaneCircuits:
+        circuits = grid_circuits(
+            fabric, demand, lambda ring, part: of_ring(ring, part)[0]
+        )
+        return {0: circuits}
+
+    return lit
+
+
+def _ports(fabric: Ring2d) -> int:
+    """Return the nodes in reach along a row at most: devices of a model are there."""
+    row, _ = fabric.rings
+    return min(row.reach, row.ports_per_node)
 
 
 def _alike(fabric: Ring2d, devices: int) -> Ring2d | None:
@@ -121,6 +231,13 @@ def _rows(fabric: Ring2d) -> Rows:
 PLUG = FabricPlug(
     "ring-2d",
     realiser=Ring2dRealiser,
-    circuits=CIRCUITS,
+    circuits=TrainingCircuits(
+        _ports,
+        _line_by_line(OF_RINGS.lasting),
+        _line_by_line(OF_RINGS.estimated),
+        _line_by_line(OF_RINGS.following),
+        lambda fabric: OF_RINGS.period_ps(fabric.rings[0]),
+        {name: _line_by_line(of_ring) for name, of_ring in OF_RINGS.others.items()},
+    ),
     layout=TrainingLayout(alike=_alike, rows=_rows, ring=True, blocks="required"),
 )

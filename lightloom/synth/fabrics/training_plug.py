@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
+from lightloom.core.fabric import CircuitFabric
+from lightloom.core.units import PS_PER_US
+from lightloom.replay.workload import ocs_period_ps
+from lightloom.synth.demand_subsets import light_most
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -14,6 +19,7 @@ if TYPE_CHECKING:
 
 
 FabricT = TypeVar("FabricT")
+CircuitFabricT = TypeVar("CircuitFabricT", bound=CircuitFabric)
 
 PlaneCircuits: TypeAlias = "dict[int, Circuits]"
 """What planes are to hold, by plane."""
@@ -24,6 +30,16 @@ def _none_coarser(_fabric: object, _demand: Demand) -> tuple[PlaneCircuits, ...]
     return ()
 
 
+def every_port(fabric: CircuitFabric) -> int:
+    """Return the ports of a node: so many partners it may have at once."""
+    return max(1, fabric.ports_per_node)
+
+
+def five_delays(fabric: CircuitFabric) -> int:
+    """Return the period of optical switches, a microsecond where they take no time."""
+    return ocs_period_ps(fabric) or PS_PER_US
+
+
 @dataclass(frozen=True)
 class TrainingCircuits(Generic[FabricT]):
     """How the circuits of a training are set on one kind of fabric.
@@ -31,17 +47,31 @@ class TrainingCircuits(Generic[FabricT]):
     All of it is deterministic. Circuits are such that the slowest pair has as many of
     them a byte as can be, or as are found.
 
-    `ports`: how many partners a node may have at once, 1 or more. `lasting`: circuits
-    for a whole iteration (SiP-ML, section 3.3): each pair of a demand has one at least.
-    Raises `InfeasibleError` where that cannot be, and `NoAnswerError` where none were
-    found. `estimated`: the same for estimates: quickly, and perhaps such that their
-    rates mean something and their wavelengths and routes do not. `following`: circuits
-    for the traffic of a period: pairs that find no light wait, those with less to send
-    first. `period_ps`: from one setting of circuits to the next one, unless somebody
-    says otherwise. `others`: other ways to find what `following` does, by name, each
-    with objectives of its own. `coarser`: circuits for a whole iteration, as of a
-    fabric with fewer, faster light paths: several always go together. Finer ones follow
-    the bytes more closely, which is not always faster.
+    Attributes
+    ----------
+    ports
+        ``ports(fabric)`` returns how many partners a node may have at once, 1 or more.
+    lasting
+        ``lasting(fabric, demand)`` returns circuits for a whole iteration (SiP-ML,
+        section 3.3): each pair of the demand has one at least. Raises
+        `InfeasibleError` where that cannot be, and `NoAnswerError` where none were
+        found.
+    estimated
+        The same for estimates: quickly, and perhaps such that their rates mean
+        something and their wavelengths and routes do not.
+    following
+        ``following(fabric, demand)`` returns circuits for the traffic of a period:
+        pairs that find no light wait, those with less to send first.
+    period_ps
+        ``period_ps(fabric)`` returns the time from one setting of circuits to the next
+        one in picoseconds, unless somebody says otherwise.
+    others
+        Other ways to find what `following` does, by name, each with objectives of its
+        own.
+    coarser
+        ``coarser(fabric, demand)`` yields circuits for a whole iteration, as of a
+        fabric with fewer, faster light paths: several always go together. Finer ones
+        follow the bytes more closely, which is not always faster.
     """
 
     ports: Callable[[FabricT], int]
@@ -55,6 +85,28 @@ class TrainingCircuits(Generic[FabricT]):
     coarser: Callable[[FabricT, Demand], Iterable[PlaneCircuits]] = _none_coarser
 
 
+def circuits_by(
+    light: Callable[[CircuitFabricT, Demand], Circuits],
+) -> TrainingCircuits[CircuitFabricT]:
+    """Return how the circuits of a training are set where one function lights pairs.
+
+    Parameters
+    ----------
+    light
+        ``light(fabric, demand)`` returns circuits of plane 0 for all pairs of a demand,
+        and raises `InfeasibleError` or `NoAnswerError` where there are none: what
+        `CircuitRealiser.light` does.
+    """
+
+    def lasting(fabric: CircuitFabricT, demand: Demand) -> PlaneCircuits:
+        return {0: light(fabric, demand)}
+
+    def following(fabric: CircuitFabricT, demand: Demand) -> PlaneCircuits:
+        return {0: light_most(lambda rows: light(fabric, rows), demand)}
+
+    return TrainingCircuits(every_port, lasting, lasting, following, five_delays)
+
+
 @dataclass(frozen=True)
 class Rows:
     """Rows of nodes on which the replicas of a training stand.
@@ -62,8 +114,14 @@ class Rows:
     Node ``r * cols + c`` is in place c of row r. Nodes are joined where they differ
     along one axis.
 
-    `axes`: lengths of the axes that number the rows, the outermost first. `any_rows`:
-    whether a training may have some rows, whichever they are, rather than all.
+    Attributes
+    ----------
+    cols
+        Nodes of a row, 1 or more.
+    axes
+        Lengths of the axes that number the rows, the outermost first.
+    any_rows
+        Whether a training may have some rows, whichever they are, rather than all.
     """
 
     cols: int
@@ -84,14 +142,23 @@ def _not_beside_idle_nodes(_fabric: object, _nodes: int) -> bool:
 class TrainingLayout(Generic[FabricT]):
     """Where the replicas of a training stand on one kind of fabric.
 
-    `alike`: ``alike(fabric, devices)`` returns the fabric of the same kind on which a
-    few replicas do at the same times what all do on `fabric` when they fill it, or
-    ``None``. It may have more nodes than `fabric`. `idle_alike`: ``idle_alike(fabric,
-    nodes)`` returns whether that holds too where replicas are on the first `nodes`
-    nodes, and the others stay idle. `rows`: the rows of a fabric on which replicas
-    stand; ``None`` where any nodes serve. `ring`: whether node 0 follows the last node,
-    and light reaches only the nearest. `blocks`: whether the nodes of a job have to lie
-    in one block.
+    Attributes
+    ----------
+    alike
+        ``alike(fabric, devices)`` returns the fabric of the same kind on which a few
+        replicas do at the same times what all do on `fabric` when they fill it, or
+        ``None``. It may have more nodes than `fabric`.
+    idle_alike
+        ``idle_alike(fabric, nodes)`` returns whether that holds too where replicas are
+        on the first `nodes` nodes, and the others stay idle.
+    rows
+        ``rows(fabric)`` returns the rows on which replicas stand; ``None`` where any
+        nodes serve.
+    ring
+        Whether node 0 follows the last node, and light reaches only the nearest.
+    blocks
+        Whether the nodes of a job have to lie in one block: ``any``, ``preferred`` or
+        ``required``.
     """
 
     alike: Callable[[FabricT, int], FabricT | None] = _no_smaller_fabric

@@ -1,9 +1,8 @@
 """The choice of rounds that share a configuration, by a dynamic program.
 
-Rounds that share one pay no reconfiguration between them but divide the lasers
-over more lanes. A dynamic program over the sequence of rounds finds the best cut
-(formulation of reconfiguration with delay: serve rounds a..b on one configuration,
-or cut between them).
+Rounds that share one pay no reconfiguration between them but divide the lasers over
+more lanes. `best_configurations` finds the best cut (formulation of reconfiguration
+with delay: serve rounds a..b on one configuration, or cut between them).
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.errors import InfeasibleError
 from lightloom.core.units import transmission_ps
 from lightloom.synth.lightpath.wavelength_allocation import divide_lasers
+from lightloom.synth.realisation import best_configurations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +56,14 @@ class Configuration:
 
 
 @dataclass(frozen=True)
+class _Served:
+    """Runs on one configuration, or one of them on several in turn."""
+
+    configurations: tuple[Configuration, ...]
+    duration_ps: int
+
+
+@dataclass(frozen=True)
 class _LaneRun:
     """Consecutive rounds that use the same lanes, each best with the same lasers.
 
@@ -88,24 +96,21 @@ def segment(
         what = "nothing can be sent: the nodes have no lasers"
         raise InfeasibleError(what, where="fabric.lasers", found=0)
     runs = _runs(rounds, weights, costs.lasers)
-    # best[i]: (time, configurations) to serve the first i runs.
-    best: list[tuple[int, tuple[Configuration, ...]]] = [(0, ())]
-    for end in range(1, len(runs) + 1):
-        choices: list[tuple[int, int, tuple[Configuration, ...]]] = []
-        for start in range(end - 1, -1, -1):
-            served = _shared(runs[start:end], weights, costs)
-            if served is None and start == end - 1:
-                served = _split(runs[start], weights, costs)
-            if served is None:
-                break
-            time = best[start][0] + sum(
-                c.duration_ps + costs.reconfiguration_ps for c in served
-            )
-            cuts = len(best[start][1]) + len(served)
-            choices.append((time, cuts, best[start][1] + served))
-        time, _, configurations = min(choices, key=lambda choice: choice[:2])
-        best.append((time, configurations))
-    return best[-1][1]
+
+    def serve(first: int, last: int) -> _Served | None:
+        """Return runs together, or a single one that has no room in several parts."""
+        served = _shared(runs[first : last + 1], weights, costs)
+        if served is None and first == last:
+            served = _split(runs[first], weights, costs)
+        if served is None:
+            return None
+        changes_ps = (len(served) - 1) * costs.reconfiguration_ps
+        return _Served(served, sum(one.duration_ps for one in served) + changes_ps)
+
+    if not runs:
+        return ()
+    best = best_configurations(len(runs), serve, costs.reconfiguration_ps)
+    return tuple(one for served in best for one in served.configurations)
 
 
 def predicted_ps(configurations: Sequence[Configuration], costs: Costs) -> int:

@@ -14,7 +14,6 @@ from lightloom.core.task import Demand
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_rounds import RELAYS
 from lightloom.synth.realisation import Realisation
-from lightloom.synth.relays.realised_moves import realised_moves
 from lightloom.synth.relays.relay_moves import RelayMoves, named_parts
 from lightloom.synth.relays.two_rounds import TwoRounds
 
@@ -76,9 +75,9 @@ def _in_two_rounds(
             )
             if moves is None:
                 continue
-            made = [realised_moves(realiser, moves)]
+            made = [realiser.relay(moves)]
             if not piped:
-                made.append(realised_moves(realiser, moves, together=False))
+                made.append(realiser.relay(moves, together=False))
             if every and not piped:  # what takes longest, for the larger choice
                 made.append(_one_after_the_other(moves, serve))
             for one in made:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lightloom.core.columns import column
 from lightloom.core.errors import InputError
 from lightloom.core.placement import Placement
-from lightloom.instances.workload_table import check_workload
+from lightloom.instances.instance_file import check_workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.core.errors import InputError
-from lightloom.instances.computation_table import RooflineGpu, roofline
-from lightloom.instances.gpus import gpu_named
+from lightloom.instances.computation_table import RooflineGpu, gpu_named, roofline
 from lightloom.instances.workloads import MODELS, layer_graph, model_named
 
 if TYPE_CHECKING:

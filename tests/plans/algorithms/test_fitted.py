@@ -13,11 +13,8 @@ from lightloom.cli.main import lightloom
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.instances.catalogue import load_instance
-from lightloom.instances.fabrics.bcube import BCube
-from lightloom.instances.fabrics.fat_tree import FatTree
-from lightloom.instances.fabrics.superpod import SuperPod
-from lightloom.instances.fabrics.topoopt import TopoOpt
-from lightloom.instances.fabrics.torus import Torus
+from lightloom.instances.fabrics.packet_forwarding import BCube, TopoOpt, Torus
+from lightloom.instances.fabrics.packet_tiers import FatTree, SuperPod
 from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.synth.synthesise import synthesise

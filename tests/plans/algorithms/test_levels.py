@@ -14,9 +14,8 @@ from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
 from lightloom.instances.catalogue import load_instance
 from lightloom.instances.collectives import COLLECTIVES
-from lightloom.instances.fabrics.fat_tree import FatTree
+from lightloom.instances.fabrics.packet_tiers import FatTree, SuperPod
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.instances.fabrics.superpod import SuperPod
 from lightloom.instances.instance import Instance
 from lightloom.plans.algorithms import make_algorithm
 from lightloom.plans.box import Dimensions

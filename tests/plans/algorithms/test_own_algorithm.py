@@ -11,8 +11,8 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.core.task import Collective
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.plans.algorithms import ALGORITHMS, AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.plan import Partition

@@ -11,8 +11,8 @@ from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.schedule import Transfers
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.collectives import COLLECTIVES
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.instance import Instance
 from lightloom.problems.fewest_rounds import METHODS, FewRounds, few_rounds
 from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded, last_round

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.errors import InputError
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.replay.workload import Launch, SharedLinks, replay_iteration
 from lightloom.replay.workload.flow_network import (
     UNITS_PER_BIT_PER_S,

@@ -10,7 +10,7 @@ from lightloom.core.certificate import COMPLETION_TIME, Certificate
 from lightloom.core.task import Collective
 from lightloom.instances.instance import Instance
 from lightloom.synth.bounds import LowerBounds
-from lightloom.synth.certify import signed
+from lightloom.synth.publish import signed
 from lightloom.synth.ramp.schedules import OPS, ways
 from lightloom.validate import verify
 from lightloom.validate.seal import seal

@@ -53,11 +53,11 @@ what these cost, if that is more.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.fabric import CircuitFabric, PacketFabric, step_ps
+from lightloom.core.fabric import CircuitFabric, PacketFabric, SharedWays, step_ps
 from lightloom.core.units import transmission_ps
 from lightloom.validate.certificates.completion_time.bound_kind import BoundKind
 from lightloom.validate.certificates.completion_time.message_costs import (
@@ -90,52 +90,6 @@ if TYPE_CHECKING:
 
 _MOST_GROUPS = 64
 """Groups of more ranks than `MOST_RANKS` up to which trees between them are priced."""
-
-
-@runtime_checkable
-class SharedWays(Protocol):
-    """What a circuit fabric has too whose circuits share more than ports of nodes.
-
-    A *lane* is one wavelength, or whatever else a circuit takes at least one of on all
-    its way. A fabric that has this has bounds by its own resources; one plane only.
-    """
-
-    @property
-    def bits_per_second_per_wavelength(self) -> int:
-        """Rate of a lane."""
-
-    def shared_lanes(self) -> IntArray:
-        """Return how many lanes there are of each resource, shape (resources,)."""
-
-    def cheapest(
-        self,
-        prices: IntArray,
-        src: IntArray,
-        dst: IntArray,
-        circuits: int | None = None,
-        nodes: IntArray | None = None,
-    ) -> IntArray:
-        """Return what a byte from each source to its destination pays at least.
-
-        Parameters
-        ----------
-        prices
-            Of each resource, for each byte that it carries, shape (resources,), from
-            0 to 2**24.
-        src, dst
-            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
-        circuits
-            How many circuits may lead there one after another: one, two or, as
-            ``None``, any number. In the last case no answer from u to w is more than
-            the sum of those from u to v and from v to w.
-        nodes
-            Nodes that may hand data on from circuit to circuit, shape (nodes,), sources
-            and destinations among them; ``None`` for all.
-
-        Returns
-        -------
-        Shape (rows,). Where no circuits lead there any number serves.
-        """
 
 
 @dataclass(frozen=True, eq=False)

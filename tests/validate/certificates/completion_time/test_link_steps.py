@@ -15,13 +15,10 @@ from lightloom.core.task import Collective, Demand
 from lightloom.core.units import MIB, transmission_ps
 from lightloom.instances.catalogue import load_instance
 from lightloom.instances.collectives import COLLECTIVES
-from lightloom.instances.fabrics.fat_tree import FatTree
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.packet_forwarding import TopoOpt, Torus
+from lightloom.instances.fabrics.packet_tiers import FatTree, IdealSwitch, SuperPod
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.instances.fabrics.superpod import SuperPod
-from lightloom.instances.fabrics.topoopt import TopoOpt
-from lightloom.instances.fabrics.torus import Torus
 from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.synth.bounds import all_bounds, find_bound
 from lightloom.synth.bounds.link_prices import stream_witness

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightloom.core.fabric import PacketFabric
+from lightloom.core.fabric import PacketFabric, SharedWays
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics import load_fabric
@@ -24,7 +24,6 @@ from lightloom.synth.bounds import LowerBounds, find_bound
 from lightloom.synth.synthesise import synthesise
 from lightloom.testing.strategies import schedules
 from lightloom.validate.certificates.completion_time import proven_ps
-from lightloom.validate.certificates.completion_time.prices import SharedWays
 from lightloom.validate.certificates.witness import WitnessError
 
 if TYPE_CHECKING:

@@ -8,14 +8,13 @@ import pytest
 
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import MIB
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch, SuperPod
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.fabrics.sipac import Sipac
-from lightloom.instances.fabrics.superpod import SuperPod
 from lightloom.validate.certificates.completion_time import proven_ps
 from lightloom.validate.certificates.witness import WitnessError
 from tests.examples.relays import ASKED, STRAIGHT, SWITCH

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import transmission_ps
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.fabrics.sipac import Sipac

@@ -14,11 +14,10 @@ from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.task import Collective, Demand
 from lightloom.core.units import transmission_ps
 from lightloom.formats.schedule_reader import read_schedule
-from lightloom.instances.catalogue import load_instance
+from lightloom.instances.catalogue import clusters, load_instance
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import Instance
-from lightloom.instances.sipac_clusters import clusters
 from lightloom.replay import replay
 from lightloom.synth.publish import publish
 from lightloom.synth.synthesise import synthesise

@@ -1,4 +1,4 @@
-"""Collectives by name: one file each, found by walking this folder."""
+"""Collectives by name: who holds what before, and who is to hold what after."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Holdings:
 class CollectiveOp:
     """A collective: a pre-condition and a post-condition over chunks.
 
-    Each module here offers one as ``OP``. Before, the value of a chunk at a rank
+    Before, the value of a chunk at a rank
     that holds it is {that rank}. After, it is {every rank} where the operation
     `reduces`, and the value it had at its only holder where it does not.
 
@@ -63,6 +63,86 @@ class CollectiveOp:
         owners = collective.rank_count if self.chunks_per_rank else 1
         return owners * collective.chunk_count
 
+
+# -- who holds what ------------------------------------------------------------------
+
+
+def everyone_everything(collective: Collective) -> Holdings:
+    """Every rank holds every chunk."""
+    rank = np.arange(collective.rank_count, dtype=np.int64)
+    return Holdings(
+        rank, np.zeros_like(rank), np.full_like(rank, collective.chunk_count)
+    )
+
+
+def everyone_own_block(collective: Collective) -> Holdings:
+    """Rank i holds block i: chunks iC/n to (i+1)C/n."""
+    rank = np.arange(collective.rank_count, dtype=np.int64)
+    block = collective.chunk_count // collective.rank_count
+    return Holdings(rank, rank * block, (rank + 1) * block)
+
+
+def root_everything(collective: Collective) -> Holdings:
+    """Only the root holds chunks, all of them."""
+    rank = np.array([collective.root_rank], dtype=np.int64)
+    return Holdings(
+        rank, np.zeros_like(rank), np.full_like(rank, collective.chunk_count)
+    )
+
+
+def _own_buffer(collective: Collective) -> Holdings:
+    """Rank s holds chunks sC to (s+1)C."""
+    rank = np.arange(collective.rank_count, dtype=np.int64)
+    chunks = collective.chunk_count
+    return Holdings(rank, rank * chunks, (rank + 1) * chunks)
+
+
+def _own_block_of_everyone(collective: Collective) -> Holdings:
+    """Rank floor(l n / C) holds chunk sC + l, for every rank s."""
+    ranks, chunks = collective.rank_count, collective.chunk_count
+    block = chunks // ranks
+    rank, owner = np.divmod(np.arange(ranks * ranks, dtype=np.int64), ranks)
+    lo = owner * chunks + rank * block
+    return Holdings(rank, lo, lo + block)
+
+
+def _op(
+    name: str,
+    before: Callable[[Collective], Holdings],
+    after: Callable[[Collective], Holdings],
+    *,
+    reduces: bool = False,
+    rooted: bool = False,
+) -> CollectiveOp:
+    """Return a collective, which uses blocks where somebody holds one of them."""
+    return CollectiveOp(
+        name=name,
+        reduces=reduces,
+        rooted=rooted,
+        uses_blocks=everyone_own_block in (before, after),
+        initial=before,
+        final=after,
+    )
+
+
+OP = (
+    _op("all-gather", everyone_own_block, everyone_everything),
+    _op("all-reduce", everyone_everything, everyone_everything, reduces=True),
+    CollectiveOp(
+        name="all-to-all",
+        reduces=False,
+        rooted=False,
+        uses_blocks=True,
+        initial=_own_buffer,
+        final=_own_block_of_everyone,
+        chunks_per_rank=True,
+    ),
+    _op("broadcast", root_everything, everyone_everything, rooted=True),
+    _op("gather", everyone_own_block, root_everything, rooted=True),
+    _op("reduce", everyone_everything, root_everything, reduces=True, rooted=True),
+    _op("reduce-scatter", everyone_everything, everyone_own_block, reduces=True),
+    _op("scatter", root_everything, everyone_own_block, rooted=True),
+)
 
 COLLECTIVES: Catalogue[CollectiveOp] = Catalogue(
     __name__, attribute="OP", noun="collective", group="lightloom.collectives"

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.core.task import Collective
-from lightloom.instances.fabrics.ideal_switch import IdealSwitch
-from lightloom.instances.fabrics.superpod import SuperPod
-from lightloom.instances.fabrics.torus import Torus
+from lightloom.instances.catalogue import clusters
+from lightloom.instances.fabrics.packet_forwarding import Torus
+from lightloom.instances.fabrics.packet_tiers import IdealSwitch, SuperPod
 from lightloom.instances.instance import Instance
-from lightloom.instances.sipac_clusters import clusters
 from lightloom.plans.algorithms import make_algorithm, proposed
 from lightloom.synth.fabrics import realiser_of
 from lightloom.synth.synthesise import synthesise

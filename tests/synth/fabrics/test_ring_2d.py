@@ -15,7 +15,7 @@ from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.instance import Instance
 from lightloom.replay import replay
-from lightloom.synth.shared_configurations import best_configurations
+from lightloom.synth.realisation import best_configurations
 from lightloom.synth.synthesise import Synthesis, synthesise
 from lightloom.validate import verify
 

@@ -1,1 +1,0 @@
-"""Schedules on 2D rings: circuits along rows and columns."""

@@ -1,1 +1,0 @@
-"""Schedules for SiPAC: which algorithms fit its levels, and on which wavelengths."""
