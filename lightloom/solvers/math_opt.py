@@ -36,17 +36,17 @@ from lightloom.solvers.adapter import (
     LINEAR_AND_INTEGER,
     LINEAR_ONLY,
     Answer,
+    Requirement,
     SolverClaim,
+    SolverUnavailableError,
     UnknownStatusError,
 )
-from lightloom.solvers.availability import Requirement, SolverUnavailableError
 from lightloom.solvers.options import check_not_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lightloom.solvers.adapter import Capabilities
-    from lightloom.solvers.availability import Status
+    from lightloom.solvers.adapter import Capabilities, Status
     from lightloom.solvers.options import SolveOptions
     from lightloom.solvers.progress import Reporter
     from lightloom.solvers.standard_form import StandardForm
