@@ -11,7 +11,7 @@ from lightloom.core.errors import NoAnswerError
 from lightloom.models.rounds_answer import light_paths, unlit_paths
 from lightloom.models.wavelength_colouring import build_colouring, decode_colouring
 from lightloom.plans.edge_colouring import edge_colours
-from lightloom.routing.congestion import capacity_by_id
+from lightloom.routing.graph import capacity_by_id
 from lightloom.solvers import SolveOptions, run
 
 if TYPE_CHECKING:

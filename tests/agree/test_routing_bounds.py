@@ -16,11 +16,11 @@ from lightloom.core.task import Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.models.routing import build
-from lightloom.problems.least_congestion.certified_routing import (
-    CertifiedRouting,
+from lightloom.routing.graph import Graph
+from lightloom.routing.minimum_congestion import (
+    Routing,
     certified_routing,
 )
-from lightloom.routing.graph import Graph
 from lightloom.routing.rectangle_cuts import rectangle_cut
 from lightloom.solvers import run
 from lightloom.validate.certificates.congestion import check_edge_lengths
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DataObject
 
 
-def _check(
-    graph: Graph, src: np.ndarray, dst: np.ndarray, found: CertifiedRouting
-) -> None:
+def _check(graph: Graph, src: np.ndarray, dst: np.ndarray, found: Routing) -> None:
     assert found.witness is not None
     proven = check_edge_lengths(graph.node_count, graph.edges, src, dst, found.witness)
     assert proven == found.bound

@@ -39,7 +39,7 @@ from lightloom.problems.fewest_rounds.ring_all_gather import (
 )
 from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bound
 from lightloom.problems.fewest_rounds.window_rounds import windowed
-from lightloom.routing.congestion import capacity_by_id, check_reachable
+from lightloom.routing.graph import capacity_by_id, check_reachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

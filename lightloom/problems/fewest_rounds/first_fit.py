@@ -9,7 +9,7 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.core.seed import seeded_random
-from lightloom.routing.dimension_order import dimension_ordered
+from lightloom.routing.routes import dimension_ordered
 
 if TYPE_CHECKING:
     import random

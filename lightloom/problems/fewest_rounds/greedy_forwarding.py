@@ -19,8 +19,8 @@ from lightloom.problems.fewest_rounds.first_fit import (
     resource_widths,
     route_needs,
 )
-from lightloom.routing.congestion import capacity_by_id
-from lightloom.routing.dimension_order import dimension_ordered
+from lightloom.routing.graph import capacity_by_id
+from lightloom.routing.routes import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray

@@ -11,14 +11,14 @@ import numpy.typing as npt
 from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies
 from lightloom.problems.fewest_rounds.first_fit import resource_widths
 from lightloom.problems.fewest_rounds.turned_slots import TurnedSlots, Turns, settled
-from lightloom.routing.congestion import capacity_by_id
-from lightloom.routing.dimension_order import bent_routes, routes_beside
+from lightloom.routing.graph import capacity_by_id
 from lightloom.routing.rectangle_cuts import straight_cuts
+from lightloom.routing.routes import bent_routes, routes_beside
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.routing.dimension_order import Route
+    from lightloom.routing.routes import Route
 
 Mask = npt.NDArray[np.bool_]
 _HOLDERS = 6

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies, copies_of
-from lightloom.routing.dimension_order import dimension_ordered
+from lightloom.routing.routes import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective

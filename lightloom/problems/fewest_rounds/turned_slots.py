@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.routing.dimension_order import Route
+    from lightloom.routing.routes import Route
 
 _QUARTERS = 4
 _DEARER = 0.3

@@ -11,9 +11,9 @@ import numpy as np
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
-from lightloom.routing.congestion import capacity_by_id
-from lightloom.routing.dimension_order import bent_routes
+from lightloom.routing.graph import capacity_by_id
 from lightloom.routing.rectangle_cuts import straight_cuts
+from lightloom.routing.routes import bent_routes
 from lightloom.synth.demand_configurations.counts import nested_units
 from lightloom.synth.demand_configurations.durations import (
     durations_of_counts,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.routing.dimension_order import Route
+    from lightloom.routing.routes import Route
     from lightloom.synth.demand_configurations.unit_flows import PairUnits
 
 

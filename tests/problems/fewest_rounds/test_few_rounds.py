@@ -17,7 +17,7 @@ from lightloom.instances.instance import Instance
 from lightloom.problems.fewest_rounds import METHODS, FewRounds, few_rounds
 from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded, last_round
 from lightloom.problems.fewest_rounds.planned_rounds import planned
-from lightloom.routing.congestion import capacity_by_id
+from lightloom.routing.graph import capacity_by_id
 from lightloom.validate import verify
 
 OPS = tuple(COLLECTIVES)

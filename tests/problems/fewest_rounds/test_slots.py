@@ -15,7 +15,7 @@ from lightloom.problems.fewest_rounds.all_to_all_slots import (
     balanced_square,
     symmetric_slots,
 )
-from lightloom.routing.congestion import capacity_by_id
+from lightloom.routing.graph import capacity_by_id
 
 
 def check(fabric: Lightpath, slots: Slots, count: int) -> None:

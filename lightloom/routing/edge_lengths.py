@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.problems.least_congestion.path_search import (
+from lightloom.routing.graph import (
+    Graph,
     PathSearch,
     RequestedPairs,
     Walks,
 )
-from lightloom.routing.graph import Graph
 from lightloom.solvers import SOLVERS, SolveOptions
 from lightloom.solvers.child import solve_in_child
 from lightloom.solvers.standard_form import StandardForm

@@ -17,18 +17,17 @@ from hypothesis import strategies as st
 from lightloom.core.columns import column
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.problems.least_congestion.certified_routing import (
-    CertifiedRouting,
-    certified_routing,
-)
-from lightloom.problems.least_congestion.edge_lengths import (
+from lightloom.routing.edge_lengths import (
     Contraction,
     EdgeLengthSearch,
     rational_lengths,
 )
-from lightloom.problems.least_congestion.path_search import PathSearch, RequestedPairs
-from lightloom.routing.graph import Graph
-from lightloom.routing.minimum_congestion import minimum_congestion
+from lightloom.routing.graph import Graph, PathSearch, RequestedPairs
+from lightloom.routing.minimum_congestion import (
+    Routing,
+    certified_routing,
+    minimum_congestion,
+)
 from lightloom.validate.certificates.congestion import (
     MOST_UNITS,
     check_edge_lengths,
@@ -52,7 +51,7 @@ def _graph(network: nx.DiGraph, seed: int = 0, most: int = 1) -> Graph:
     return Graph(network.number_of_nodes(), tail, head, capacity)
 
 
-def _check(graph: Graph, src: np.ndarray, dst: np.ndarray, r: CertifiedRouting) -> None:
+def _check(graph: Graph, src: np.ndarray, dst: np.ndarray, r: Routing) -> None:
     """Recompute routes, congestion and bound from scratch."""
     room = {
         (a, b): c for a, b, c in zip(*(x.tolist() for x in graph.edges), strict=True)
@@ -255,7 +254,7 @@ def test_same_result_under_two_hash_seeds() -> None:
     code = (
         "import numpy as np;"
         "from lightloom.instances.fabrics.lightpath import Lightpath;"
-        "from lightloom.problems.least_congestion import certified_routing as room;"
+        "from lightloom.routing import minimum_congestion as room;"
         "r = np.random.default_rng([3, 1, 16]); s = np.arange(16);"
         "d = r.permutation(16); k = s != d;"
         "f = room.certified_routing(Lightpath(rows=4, cols=4), s[k], d[k], seed=9);"
