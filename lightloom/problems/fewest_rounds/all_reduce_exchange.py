@@ -58,15 +58,6 @@ def exchanging(gather: ChunkMoves, lasers: int) -> ChunkMoves | None:
     return then(then(turned_around(rest, Op.REDUCE), both), rest)
 
 
-def lightest_first(gather: ChunkMoves) -> ChunkMoves:
-    """Return an all-gather that forwards nothing, its lightest round the first."""
-    load = np.bincount(gather.round, minlength=gather.round_count)
-    lightest = int(np.argmin(load))
-    order = np.arange(len(load))
-    order[: lightest + 1] = [*range(1, lightest + 1), 0]
-    return replace(gather, round=order[gather.round])
-
-
 def root_blocks(fabric: Lightpath) -> Iterator[Mask]:
     """Yield the tiles that share a block with each tile, shape (tiles, tiles).
 

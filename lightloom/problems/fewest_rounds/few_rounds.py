@@ -16,7 +16,6 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.problems.fewest_rounds.all_reduce_exchange import (
     among_roots,
     exchanging,
-    lightest_first,
     root_blocks,
 )
 from lightloom.problems.fewest_rounds.all_to_all_slots import all_to_all_slots
@@ -63,7 +62,6 @@ _MOST_PLANNED = 100
 """Tiles for which rounds are planned: no more than twenty seconds, found or not."""
 _RING = 2
 """Lasers up to which a ring meets the receive bound of an all-gather."""
-_WINDOWS = "windows of a ring"
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,11 +256,7 @@ class _Making:
     ) -> Iterator[tuple[ChunkMoves, str]]:
         """Yield all-gathers whose first round sends little."""
         fabric, collective = self.fabric, self.collective
-        if how == "ring":
-            yield ring_all_gather(fabric, collective, late=True), how
-            return
-        if how == "direct":
-            yield lightest_first(moves), how
+        yield moves, how
         count = collective.rank_count
         if count - 2 <= (moves.round_count - 1) * fabric.lasers:
             first = ring_step(fabric, collective)
@@ -349,17 +343,8 @@ class _Making:
                 return copies_of(round_, wavelength, chunk, slots.route), "direct"
         found = windowed(fabric, task.nodes, rounds=rounds, seed=self.seed)
         if found is not None:
-            return found, _WINDOWS
-        moves, how = self._forwarded("all-gather")
-        for width in range(fabric.lasers - 1, 0, -1):
-            more = -(-(task.rank_count - 1) // width)
-            if not rounds < more < moves.round_count:
-                continue
-            rounds = more
-            found = windowed(fabric, task.nodes, rounds=rounds, seed=self.seed)
-            if found is not None:
-                return found, _WINDOWS
-        return moves, how
+            return found, "windows of a ring"
+        return self._forwarded("all-gather")
 
     def _all_to_all(self) -> tuple[ChunkMoves, str]:
         """Return all pairs in slots, as often as a pair has chunks."""

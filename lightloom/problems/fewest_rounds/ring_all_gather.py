@@ -15,15 +15,13 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
 
 
-def ring_all_gather(
-    fabric: Lightpath, collective: Collective, *, late: bool = False
-) -> ChunkMoves:
+def ring_all_gather(fabric: Lightpath, collective: Collective) -> ChunkMoves:
     """Return an all-gather of one chunk per rank over two wavelengths, or one.
 
     In round r every rank passes on what it received in round r - 1: forward on
     wavelength 0 and backward on wavelength 1. One waveguide per edge is enough, and
     with up to two lasers the rounds meet the receive bound. What goes backward ends a
-    round earlier where ranks are even, or begins one round later if it is to be `late`.
+    round earlier where ranks are even.
 
     `collective`: what is to be done, one chunk a rank; its nodes are the ranks in
     order.
@@ -35,14 +33,13 @@ def ring_all_gather(
     rows: list[tuple[int, int, int]] = []
     routes: list[list[int]] = []
     steps = [ring.route(place, place + 1) for place in range(count)]
-    wait = int(late and count - 1 - forward < forward)
     for round_ in range(forward):
         for place in range(count):
             rows.append((round_, 0, rank[ring.order[(place - round_) % count]]))
             routes.append(steps[place])
             if round_ < count - 1 - forward:
                 told = (place + 1 + round_) % count
-                rows.append((round_ + wait, 1, rank[ring.order[told]]))
+                rows.append((round_, 1, rank[ring.order[told]]))
                 routes.append(steps[place][::-1])
     return copies(rows, routes)
 
