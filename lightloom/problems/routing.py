@@ -15,7 +15,7 @@ from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.models.deliveries import copy_question
-from lightloom.models.rounds_answer import copies
+from lightloom.models.rounds import copies
 from lightloom.models.routing import routing_requests
 from lightloom.problems.problem import (
     Formulation,

@@ -8,8 +8,12 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import NoAnswerError
-from lightloom.models.rounds_answer import light_paths, unlit_paths
-from lightloom.models.wavelength_colouring import build_colouring, decode_colouring
+from lightloom.models.rounds import (
+    build_colouring,
+    decode_colouring,
+    light_paths,
+    unlit_paths,
+)
 from lightloom.plans.edge_colouring import edge_colours
 from lightloom.routing.graph import capacity_by_id
 from lightloom.solvers import SolveOptions, run

@@ -11,8 +11,13 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.core.seed import seeded_random
-from lightloom.problems.fewest_rounds.first_fit import first_fit_slots, resource_widths
-from lightloom.problems.fewest_rounds.turned_slots import TurnedSlots, Turns, settled
+from lightloom.problems.fewest_rounds.slots import (
+    TurnedSlots,
+    Turns,
+    first_fit_slots,
+    resource_widths,
+    settled,
+)
 from lightloom.routing.graph import capacity_by_id
 from lightloom.routing.rectangle_cuts import rectangle_cut
 from lightloom.routing.routes import bent_routes, dimension_ordered

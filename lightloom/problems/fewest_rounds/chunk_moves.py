@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.lightpath import Lightpath
 
+Mask = npt.NDArray[np.bool_]
 _NONE = np.zeros(0, dtype=np.int64)
 _COLUMNS = ("round", "wavelength", "src", "dst", "chunk", "op")
 

@@ -13,11 +13,6 @@ from lightloom.core.schedule import Op, Schedule
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective, op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.problems.fewest_rounds.all_reduce_exchange import (
-    among_roots,
-    exchanging,
-    root_blocks,
-)
 from lightloom.problems.fewest_rounds.all_to_all_slots import all_to_all_slots
 from lightloom.problems.fewest_rounds.chunk_moves import (
     ChunkMoves,
@@ -29,7 +24,12 @@ from lightloom.problems.fewest_rounds.chunk_moves import (
 )
 from lightloom.problems.fewest_rounds.divide_and_conquer import squares_all_gather
 from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded, most_tries
-from lightloom.problems.fewest_rounds.planned_rounds import planned
+from lightloom.problems.fewest_rounds.planned_rounds import (
+    among_roots,
+    exchanging,
+    planned,
+    root_blocks,
+)
 from lightloom.problems.fewest_rounds.ring_all_gather import (
     direct_scatter,
     ring_all_gather,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import IntArray
     from lightloom.instances.instance import Instance
-    from lightloom.problems.fewest_rounds.greedy_forwarding import Mask
+    from lightloom.problems.fewest_rounds.chunk_moves import Mask
 
 NAME = "rounds"
 METHODS = ("auto", "divide-and-conquer")

@@ -13,8 +13,13 @@ import numpy.typing as npt
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InfeasibleError
 from lightloom.core.seed import seeded_random
-from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies, no_moves
-from lightloom.problems.fewest_rounds.first_fit import (
+from lightloom.problems.fewest_rounds.chunk_moves import (
+    ChunkMoves,
+    Mask,
+    copies,
+    no_moves,
+)
+from lightloom.problems.fewest_rounds.slots import (
     Packing,
     resource_widths,
     route_needs,
@@ -27,7 +32,6 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
 
 
-Mask = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.float32]
 _WORK = 2**23
 _MOST_TRIES = 96

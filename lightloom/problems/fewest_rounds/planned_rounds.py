@@ -2,25 +2,194 @@
 
 The copies of a round lie where they help most with what is left, by linear programs;
 the packing into slots may then take each chunk from any tile that holds it.
+
+So an all-reduce may take one round less than its reduce-scatter and all-gather. A
+reduce-scatter turned around is an all-gather. Where the first round of the all-gather
+sends each chunk to one tile only, the last round of the reduce-scatter brings a sum
+from there, and both have the chunk complete two rounds later. If they exchange their
+sums instead, they have it after one. More than two roots of a chunk can do so too, and
+the rounds before and after have fewer tiles left to serve.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, no_moves, then
-from lightloom.problems.fewest_rounds.packed_round import FAR, RoundPacking
+from lightloom.core.schedule import Op
+from lightloom.problems.fewest_rounds.chunk_moves import (
+    ChunkMoves,
+    Mask,
+    copies,
+    no_moves,
+    then,
+    together,
+    turned_around,
+)
+from lightloom.problems.fewest_rounds.slots import (
+    TurnedSlots,
+    Turns,
+    resource_widths,
+    settled,
+)
+from lightloom.routing.graph import capacity_by_id
+from lightloom.routing.rectangle_cuts import straight_cuts
+from lightloom.routing.routes import bent_routes, routes_beside
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.problems.fewest_rounds.turned_slots import Turns
+    from lightloom.routing.routes import Route
 
-Mask = npt.NDArray[np.bool_]
+
+_HOLDERS = 6
+"""Holders of a chunk, the nearest, that it may come from."""
+FAR = 2**14
+"""More hops than any two tiles are apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class RoundPacking:
+    """Rounds of a grid, in which turns take tiles and chunks to others.
+
+    `turns`: turns that take holders to holders. `chunks`: where each turn takes each
+    chunk, shape (turns, chunks). `first`: whether a (tile, chunk) is the first of those
+    that turns take it to. `hops`: hops between tiles, shape (tiles, tiles).
+    """
+
+    turns: Turns
+    chunks: IntArray
+    first: Mask
+    hops: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        fabric: Lightpath,
+        holds: Mask,
+        wants: Mask,
+        orders: tuple[int, ...] = (4, 2, 1),
+    ) -> RoundPacking:
+        """Return the packing with the first of some numbers of turns that fits.
+
+        `fabric`: the grid, with at least one laser. `holds`, `wants`: shape (tiles,
+        chunks): who has which chunk first, and who must have it last. Turns take tiles
+        that hold, or want, a chunk to such tiles.
+        """
+        by_id = capacity_by_id(fabric, fabric.edge_waveguides(*fabric.edges()))
+        wide = np.array(resource_widths(by_id), dtype=np.int64)
+        row, col = np.divmod(np.arange(fabric.node_count), fabric.cols)
+        hops = np.abs(row[:, None] - row) + np.abs(col[:, None] - col)
+        for order in orders:
+            turns = Turns.of(fabric, wide, order)
+            chunks = None if turns is None else _turned_chunks(turns, holds, wants)
+            if turns is None or chunks is None:
+                continue
+            numbers = turns.tiles[:, :, None] * holds.shape[1] + chunks[:, None, :]
+            first = np.asarray(numbers[0] == numbers.min(axis=0))
+            repeated = (numbers[1:] == numbers[0]).any(axis=0)
+            if not (repeated & wants & ~holds).any():
+                return cls(turns, chunks, first, hops)
+        raise AssertionError(orders)
+
+    def first_rows(self, mask: Mask) -> tuple[IntArray, IntArray]:
+        """Return tile and chunk of the first of each orbit in a mask.
+
+        `mask`: shape (tiles, chunks).
+        """
+        tile, chunk = np.nonzero(mask & self.first)
+        return tile.astype(np.int64), chunk.astype(np.int64)
+
+    def nearest(
+        self, holds: Mask, tile: IntArray, chunk: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Return the nearest holders of chunks, and hops; `FAR` where too few.
+
+        `holds`: shape (tiles, chunks).
+        """
+        hops = np.where(holds.T[chunk], self.hops[tile], FAR)
+        holder = np.argsort(hops, axis=1, kind="stable")[:, :_HOLDERS]
+        return holder, np.take_along_axis(hops, holder, axis=1)
+
+    def packed(
+        self, holds: Mask, new: Mask, *, seed: int, moves: int
+    ) -> ChunkMoves | None:
+        """Return one round in which all that is new comes from near holders.
+
+        By conflicts and prices, any of the nearest holders, routes and slots for each;
+        ``None`` where so many moves do not end all conflicts, or a cut shows it.
+
+        `holds`: who has which chunk before the round, shape (tiles, chunks).
+        """
+        if self._cut_short(holds, new):
+            return None
+        fabric, order = self.turns.fabric, self.turns.order
+        slots = TurnedSlots(self.turns, *divmod(fabric.lasers, order))
+        tile, chunk = self.first_rows(new)
+        ways = [
+            self._ways([one for one, far in zip(*near, strict=True) if far < FAR], to)
+            for *near, to in zip(
+                *(one.tolist() for one in self.nearest(holds, tile, chunk)),
+                tile.tolist(),
+                strict=True,
+            )
+        ]
+        tables = [slots.table(way) for way in ways]
+        if any(table.size == 0 for table in tables):
+            return None
+        chosen = settled(tables, slots.width, seed=seed, moves=moves)
+        if chosen is None:
+            return None
+        found = [
+            ((0, slot, int(turned)), list(route))
+            for way, at, one in zip(ways, chosen, chunk.tolist(), strict=True)
+            for turned, (slot, route) in zip(
+                self.chunks[:, one], slots.places(way, at), strict=True
+            )
+        ]
+        return copies([row for row, _ in found], [route for _, route in found])
+
+    def _cut_short(self, holds: Mask, new: Mask) -> bool:
+        """Return whether more must cross the grid than its waveguides carry."""
+        fabric = self.turns.fabric
+        for inside, waveguides in straight_cuts(fabric):
+            only = ~holds[~inside].any(axis=0)
+            if new[~inside][:, only].sum() > waveguides * fabric.lasers:
+                return True
+        return False
+
+    def _ways(self, holders: list[int], to: int) -> list[Route]:
+        """Return routes from some holders; from one alone also beside a line."""
+        fabric = self.turns.fabric
+        ways = [route for one in holders for route in bent_routes(fabric, one, to)]
+        if len(holders) == 1:
+            ways += routes_beside(fabric, holders[0], to)
+        return ways
+
+
+def _turned_chunks(turns: Turns, holds: Mask, wants: Mask) -> IntArray | None:
+    """Return where turns take chunks, ``None`` where not from holders to holders."""
+    both = np.concatenate([holds, wants])
+    tiles, chunk_count = holds.shape
+    chunks = np.tile(np.arange(chunk_count), (turns.order, 1))
+    if turns.order > 1:
+        known = {one.tobytes(): chunk for chunk, one in enumerate(both.T.copy())}
+        if len(known) < chunk_count:
+            return None
+        for turn, to in enumerate(turns.tiles):
+            turned = np.empty_like(both)
+            turned[np.concatenate([to, tiles + to])] = both
+            found = [known.get(one.tobytes(), -1) for one in turned.T.copy()]
+            if -1 in found:
+                return None
+            chunks[turn] = found
+    return chunks
+
+
 _KEPT = 12
 """Chunks that a tile may choose from, for each that it receives."""
 _PARTS = 4
@@ -28,7 +197,9 @@ _PARTS = 4
 _HOP_COSTS = (0.5, 1.0, 0.25, 4.0)
 """What a hop costs, where a copy that brings all tiles a hop nearer gains 1."""
 _TIE = 1e-3
+"""Most that chance adds to a cost, far below what a hop costs."""
 _MOVES = 60_000
+"""Moves of the search for the slots of a round."""
 
 
 def planned(
@@ -191,3 +362,77 @@ def _chosen(
     if found.x is None:
         return None
     return np.flatnonzero(found.x > 1 / 2)
+
+
+_PAIR = 2
+"""Roots that `exchanging` joins; blocks are larger."""
+
+
+def exchanging(gather: ChunkMoves, lasers: int) -> ChunkMoves | None:
+    """Return an all-reduce of one round less than an all-gather there and back.
+
+    `gather`: an all-gather in which each tile receives each chunk at most once.
+
+    Returns ``None`` where the first round sends a chunk to more than one tile, or uses
+    more than half of the wavelengths.
+    """
+    opening = gather.round == 0
+    first, rest = gather.only(opening), gather.only(~opening)
+    if len(np.unique(first.chunk)) < len(first):
+        return None
+    used, light = np.unique(first.wavelength, return_inverse=True)
+    if 2 * len(used) > lasers:
+        return None
+    rest = replace(rest, round=rest.round - 1)
+    # Turned around they fit one another as before, on wavelengths of their own.
+    there = turned_around(first, Op.REDUCE)
+    both = together(
+        replace(first, wavelength=light, op=there.op),
+        replace(there, wavelength=light + len(used)),
+    )
+    return then(then(turned_around(rest, Op.REDUCE), both), rest)
+
+
+def root_blocks(fabric: Lightpath) -> Iterator[Mask]:
+    """Yield the tiles that share a block with each tile, shape (tiles, tiles).
+
+    Blocks are equal rectangles of three tiles at least, the smallest first.
+    """
+    row, col = np.divmod(np.arange(fabric.node_count), fabric.cols)
+    shapes = [
+        (height, width)
+        for height in range(1, fabric.rows + 1)
+        for width in range(1, fabric.cols + 1)
+        if fabric.rows % height == fabric.cols % width == 0
+    ]
+    for height, width in sorted(shapes, key=lambda shape: (shape[0] * shape[1], shape)):
+        if height * width > _PAIR:
+            block = row // height * fabric.cols + col // width
+            yield np.asarray(block[:, None] == block)
+
+
+def among_roots(
+    fabric: Lightpath, roots: Mask, *, rounds: int, seed: int
+) -> ChunkMoves | None:
+    """Return an all-reduce in which the roots of each chunk exchange their sums.
+
+    `roots`: which tiles are roots of each chunk, shape (tiles, chunks).
+
+    Returns ``None`` where no such rounds were found.
+    """
+    everyone = np.ones_like(roots)
+    after = planned(fabric, roots, everyone, rounds=rounds, seed=seed)
+    if after is None:
+        return None
+    # What a root has of a chunk goes to all others from itself.
+    chunk, root = np.nonzero(roots.T)
+    mine = np.arange(len(roots))[:, None] == root
+    exchange = planned(fabric, mine, roots[:, chunk], rounds=1, seed=seed)
+    if exchange is None:
+        return None
+    exchange = replace(
+        exchange,
+        chunk=chunk[exchange.chunk],
+        op=np.full_like(exchange.op, int(Op.REDUCE)),
+    )
+    return then(then(turned_around(after, Op.REDUCE), exchange), after)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, then
-from lightloom.problems.fewest_rounds.packed_round import RoundPacking
+from lightloom.problems.fewest_rounds.planned_rounds import RoundPacking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from lightloom.problems.fewest_rounds.all_reduce_exchange import (
+from lightloom.problems.fewest_rounds.chunk_moves import copies
+from lightloom.problems.fewest_rounds.planned_rounds import (
     exchanging,
     root_blocks,
 )
-from lightloom.problems.fewest_rounds.chunk_moves import copies
 from tests.problems.fewest_rounds.test_few_rounds import OPS, Lightpath, solved
 
 
