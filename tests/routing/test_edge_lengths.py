@@ -18,11 +18,10 @@ from lightloom.core.columns import column
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.routing.edge_lengths import (
-    Contraction,
     EdgeLengthSearch,
     rational_lengths,
 )
-from lightloom.routing.graph import Graph, PathSearch, RequestedPairs
+from lightloom.routing.graph import Graph
 from lightloom.routing.minimum_congestion import (
     Routing,
     certified_routing,
@@ -158,30 +157,6 @@ def _fractional(graph: Graph, src: np.ndarray, dst: np.ndarray) -> float:
     cost[-1] = 1
     found = linprog(cost, share, np.zeros(edges), np.array(equal), supply)
     return float(found.fun)
-
-
-@settings(deadline=None, max_examples=40)
-@given(data=st.data())
-def test_contraction_keeps_distances(data: DataObject) -> None:
-    """Distances in the contracted graph are those of the whole one."""
-    nodes = data.draw(st.integers(3, 9))
-    chance = data.draw(st.floats(0, 0.5))
-    network = nx.gnp_random_graph(nodes, chance, seed=1, directed=True)
-    network.add_edges_from((a, (a + 1) % nodes) for a in range(nodes))
-    graph, _ = _graph(network, 3, 4).opened()
-    edges = st.integers(0, len(graph.tail) - 1)
-    priced = column(sorted(data.draw(st.sets(edges, min_size=1))))
-    src, dst = np.divmod(np.arange(nodes**2), nodes)
-    apart = src != dst
-    ones = np.ones(int(apart.sum()), dtype=np.int64)
-    pairs = RequestedPairs.of(nodes, src[apart], dst[apart], ones)
-    small = Contraction.of(graph, pairs, priced)
-    length = np.arange(1.0, len(small.priced) + 1) * small.priced
-    whole = small.expand(length)
-    assert whole @ graph.capacity == pytest.approx(length @ small.graph.capacity)
-    total = float(PathSearch(graph).distances(whole, pairs).sum())
-    inner = PathSearch(small.graph).distances(length, small.pairs)
-    assert total == pytest.approx(float(inner @ small.pairs.count))
 
 
 def test_rational_lengths_are_simple_where_they_can_be() -> None:
