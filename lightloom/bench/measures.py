@@ -39,7 +39,7 @@ from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.ramp import Ramp
-from lightloom.problems.fewest_rounds.all_to_all_slots import (
+from lightloom.problems.fewest_rounds.slots import (
     all_to_all_slots as slots_of_all_pairs,
 )
 from lightloom.programs.ramp_nic import check_operation, operation

@@ -13,7 +13,6 @@ from lightloom.core.schedule import Op, Schedule
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective, op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.problems.fewest_rounds.all_to_all_slots import all_to_all_slots
 from lightloom.problems.fewest_rounds.chunk_moves import (
     ChunkMoves,
     copies_of,
@@ -29,6 +28,7 @@ from lightloom.problems.fewest_rounds.planned_rounds import (
     exchanging,
     planned,
     root_blocks,
+    windowed,
 )
 from lightloom.problems.fewest_rounds.ring_all_gather import (
     direct_scatter,
@@ -37,8 +37,9 @@ from lightloom.problems.fewest_rounds.ring_all_gather import (
     ring_step,
 )
 from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bound
-from lightloom.problems.fewest_rounds.window_rounds import windowed
+from lightloom.problems.fewest_rounds.slots import all_to_all_slots
 from lightloom.routing.graph import capacity_by_id, check_reachable
+from lightloom.routing.rectangle_cuts import straight_cuts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,19 +158,11 @@ def _question(instance: Instance) -> tuple[Lightpath, Collective]:
 
 
 def _slots_across(fabric: Lightpath, nodes: tuple[int, ...]) -> int:
-    """Return the slots that all pairs need to cross the middle of the grid."""
-    row, col = np.divmod(np.array(nodes, dtype=np.int64), fabric.cols)
-    tail, head = fabric.edges()
-    width = fabric.edge_waveguides(tail, head)
-    slots = 0
-    for place, ends, middle in (
-        (row, (tail // fabric.cols, head // fabric.cols), fabric.rows // 2),
-        (col, (tail % fabric.cols, head % fabric.cols), fabric.cols // 2),
-    ):
-        low = int((place < middle).sum())
-        pairs = low * (len(place) - low)
-        room = int(width[(ends[0] < middle) & (ends[1] >= middle)].sum())
-        slots = max(slots, -(-pairs // max(room, 1)))
+    """Return the slots that all pairs need to cross the grid, at least."""
+    node, slots = np.array(nodes, dtype=np.int64), 0
+    for inside, waveguides in straight_cuts(fabric):
+        here = int(inside[node].sum())
+        slots = max(slots, -(-here * (len(node) - here) // max(waveguides, 1)))
     return slots
 
 
