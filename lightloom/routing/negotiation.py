@@ -122,8 +122,8 @@ class Negotiation:
 
     def _hops(self) -> IntArray:
         """Return the least hops of each request."""
-        ends = (np.array(nodes, dtype=np.int64) for nodes in (self._src, self._dst))
-        pairs = RequestedPairs(*ends, np.ones(len(self._src), dtype=np.int64))
+        src, dst = np.array(self._src), np.array(self._dst)
+        pairs = RequestedPairs(src, dst, np.ones_like(src))
         hops = self._search.distances(np.ones(len(self._graph.tail)), pairs)
         return hops.astype(np.int64)
 
@@ -132,8 +132,8 @@ class Negotiation:
         del passes
         # Sums of prices stay below 2**53, where sums of doubles are exact.
         price = np.array(self._price, dtype=np.float64)
-        ends = (np.array([nodes[request]]) for nodes in (self._src, self._dst))
-        path: list[int] = self._search.cheapest(price, *ends)[1].tolist()
+        src, dst = np.array([self._src[request]]), np.array([self._dst[request]])
+        path: list[int] = self._search.cheapest(price, src, dst)[1].tolist()
         return path
 
     def _overfull(self) -> list[int]:
@@ -205,7 +205,8 @@ class GridNegotiation(Negotiation):
         src, dst = np.array(self._src), np.array(self._dst)
         cols = self._fabric.cols
         hops: IntArray = np.abs(src // cols - dst // cols)
-        return hops + np.abs(src % cols - dst % cols)
+        hops += np.abs(src % cols - dst % cols)
+        return hops
 
     def _cheapest(self, request: int, passes: int) -> list[int]:
         """Return the cheapest staircase, or a detour if there is need and patience."""

@@ -1,4 +1,4 @@
-"""Wavelengths of a ring: exhaustive search = every solver; ours between it and bound."""
+"""Wavelengths of a ring: exhaustive search = every solver; ours lie below its bound."""
 
 from __future__ import annotations
 
