@@ -337,12 +337,11 @@ class PathSearch:
     def cheapest(
         self, length: FloatArray, src: IntArray, dst: IntArray
     ) -> tuple[float, IntArray]:
-        """Return the shortest path that leads from any ``src[i]`` to ``dst[i]``.
+        """Return the shortest path from any node of `src` to any of `dst`.
 
-        `length`: length of each edge, shape (edges,). `src`, `dst`: nodes, such that
-        those of one place alone are joined.
+        `length`: length of each edge, shape (edges,), infinite where closed.
 
-        Returns its length and its edges in order.
+        Returns its length, infinite where there is no path, and its edges in order.
         """
         from scipy.sparse.csgraph import dijkstra
 

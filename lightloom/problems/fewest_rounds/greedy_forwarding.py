@@ -17,7 +17,7 @@ from lightloom.problems.fewest_rounds.chunk_moves import (
     copies,
     no_moves,
 )
-from lightloom.routing.graph import capacity_by_id
+from lightloom.routing.graph import Graph, PathSearch, capacity_by_id
 from lightloom.routing.routes import dimension_ordered
 
 if TYPE_CHECKING:
@@ -96,7 +96,9 @@ class _Try:
         self._holds, self._planned = holds.copy(), holds.copy()
         self._wants = wants
         self._by_id = capacity_by_id(fabric, fabric.edge_waveguides(*fabric.edges()))
-        self._nearest = NearestHolder(fabric)
+        graph = Graph.of_grid(fabric)
+        self._tail, self._search = graph.tail, PathSearch(graph)
+        self._ids = fabric.edge_ids(graph.tail, graph.head)
         row, col = np.divmod(np.arange(fabric.node_count), fabric.cols)
         self._hops = np.abs(row[:, None] - row) + np.abs(col[:, None] - col)
         # Whole numbers, so that sums in single precision are exact.
@@ -140,12 +142,12 @@ class _Try:
         idle[src] = False
         waiting: Mask = np.asarray(missing.any(axis=1))
         waiting[dst] = False
-        room: list[int] = (self._by_id - load).tolist()
+        room = self._by_id - load
         for tile in np.flatnonzero(waiting).tolist():
             useful = (news[:, tile] > 0) & idle
             if not useful.any():
                 continue
-            path = self._nearest.path(tile, useful, room)
+            path = self._path(tile, useful, room)
             if path is not None:
                 idle[path[0]] = False
                 sent.append((path[0], tile, path))
@@ -159,6 +161,21 @@ class _Try:
         self._planned[dst, chunk] = True
         self._rows += [(round_, wavelength, one) for one in chunk.tolist()]
         self._routes += [one[2] for one in sent]
+
+    def _path(self, tile: int, useful: Mask, room: IntArray) -> list[int] | None:
+        """Return the tiles from the nearest useful one to `tile`, and take the room.
+
+        `useful`: where it may begin, shape (tiles,). `room`: what each edge id still
+        carries; lowered by one along the path.
+        """
+        holders = np.flatnonzero(useful)
+        hops = np.where(room[self._ids] > 0, 1.0, np.inf)
+        ends = np.full(len(holders), tile)
+        least, edges = self._search.cheapest(hops, holders, ends)
+        if least == np.inf:
+            return None
+        room[self._ids[edges]] -= 1
+        return [*self._tail[edges].tolist(), tile]
 
     def _assigned(self, news: Counts, missing: Mask) -> tuple[IntArray, IntArray]:
         """Return senders and receivers, the receivers that miss most first served."""
@@ -198,51 +215,3 @@ class _Try:
                     routes.append(tiles[row])
                     break
         return src[kept], dst[kept], routes
-
-
-class NearestHolder:
-    """Searches a grid backwards from a tile, breadth first."""
-
-    def __init__(self, fabric: Lightpath) -> None:
-        tail, head = fabric.edges()
-        ids = fabric.edge_ids(tail, head)
-        self._into: list[list[tuple[int, int]]] = [[] for _ in range(fabric.node_count)]
-        for one, two, edge in zip(
-            tail.tolist(), head.tolist(), ids.tolist(), strict=True
-        ):
-            self._into[two].append((one, edge))
-
-    def path(
-        self, tile: int, wanted: npt.NDArray[np.bool_], room: list[int]
-    ) -> list[int] | None:
-        """Return the tiles from the nearest wanted one to `tile`, and take the room.
-
-        `wanted`: where it may begin, shape (tiles,). `room`: what each edge id still
-        carries; lowered by one along the path.
-        """
-        goals = wanted.tolist()
-        onward: dict[int, tuple[int, int]] = {tile: (-1, -1)}
-        front = [tile]
-        while front:
-            new: list[int] = []
-            for at in front:
-                for before, edge in self._into[at]:
-                    if before in onward or room[edge] <= 0:
-                        continue
-                    onward[before] = (at, edge)
-                    if goals[before]:
-                        return _taken(before, onward, room)
-                    new.append(before)
-            front = new
-        return None
-
-
-def _taken(
-    start: int, onward: dict[int, tuple[int, int]], room: list[int]
-) -> list[int]:
-    """Return the path from `start`, its room taken."""
-    path = [start]
-    while (step := onward[path[-1]])[1] >= 0:
-        room[step[1]] -= 1
-        path.append(step[0])
-    return path

@@ -88,10 +88,6 @@ class LightRing:
             (tile for tile in ring if tile in members), key=self._visit.__getitem__
         )
 
-    def edges(self) -> list[tuple[int, int]]:
-        """Return every directed edge the ring runs over, in its direction."""
-        return list(itertools.pairwise(self._walk[: self._length + 1]))
-
     def route(self, place: int, other: int) -> list[int]:
         """Return the tiles on the way forward from one place of the ring to another.
 
