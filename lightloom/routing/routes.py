@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
 from lightloom.routing.graph import capacity_by_id, check_reachable, check_requests
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scipy.sparse import csr_array
 
     from lightloom.core.columns import IntArray
@@ -110,6 +113,23 @@ def routes_beside(fabric: Lightpath, src: int, dst: int) -> list[Route]:
         for side in (-1, 1)
         if 0 <= place + side < lines
     ]
+
+
+def lit_circuits(rows: Iterable[tuple[Route, int]]) -> Circuits:
+    """Return (route, wavelength) rows as circuits, one row a route.
+
+    Rows are sorted by source, destination and route, wavelengths ascend.
+    """
+    lit: dict[Route, list[int]] = {}
+    for route, wavelength in rows:
+        lit.setdefault(route, []).append(wavelength)
+    routes = sorted(lit, key=lambda route: (route[0], route[-1], route))
+    return Circuits(
+        np.array([route[0] for route in routes], dtype=np.int64),
+        np.array([route[-1] for route in routes], dtype=np.int64),
+        Ragged.from_lists([sorted(lit[route]) for route in routes]),
+        Ragged.from_lists([list(route) for route in routes]),
+    )
 
 
 def random_shortest(

@@ -11,11 +11,11 @@ from lightloom.core.errors import NoAnswerError
 from lightloom.models.rounds import (
     build_colouring,
     decode_colouring,
-    light_paths,
     unlit_paths,
 )
 from lightloom.plans.edge_colouring import edge_colours
 from lightloom.routing.graph import capacity_by_id
+from lightloom.routing.routes import lit_circuits
 from lightloom.solvers import SolveOptions, run
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ def lit_routes(fabric: Lightpath, route: Ragged, seed: int) -> Circuits:
 
 
 def _lit(route: Ragged, colour: IntArray) -> Circuits:
-    rows = zip(route.to_lists(), colour.tolist(), strict=True)
-    return light_paths((r[0], r[-1], tuple(r), wavelength) for r, wavelength in rows)
+    routes = map(tuple, route.to_lists())
+    return lit_circuits(zip(routes, colour.tolist(), strict=True))
 
 
 def _first_fit(
