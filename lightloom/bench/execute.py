@@ -122,7 +122,7 @@ def _synthesised(job: BenchJob, tell: Callable[[Event], None]) -> Finding:
 def _solved(problem: Problem, job: BenchJob, tell: Callable[[Event], None]) -> Finding:
     """Return what a solver finds: start it, state the model, run, verify."""
     from lightloom.solvers import SolveOptions, usable
-    from lightloom.solvers.availability import smallest_model
+    from lightloom.solvers.adapter import smallest_model
     from lightloom.solvers.child import solve_in_child
 
     adapter = usable(job.entrant.solver)

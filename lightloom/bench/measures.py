@@ -39,10 +39,9 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.packet_tiers import IdealSwitch
 from lightloom.instances.fabrics.ramp import Ramp
-from lightloom.problems.fewest_rounds.all_to_all_slots import (
+from lightloom.problems.fewest_rounds.slots import (
     all_to_all_slots as slots_of_all_pairs,
 )
-from lightloom.problems.least_congestion.certified_routing import certified_routing
 from lightloom.programs.ramp_nic import check_operation, operation
 from lightloom.replay import completion_time_ps, replay
 from lightloom.replay.workload import (
@@ -53,6 +52,7 @@ from lightloom.replay.workload import (
 )
 from lightloom.replay.workload.flow_network import FairShares
 from lightloom.routing.graph import Graph
+from lightloom.routing.minimum_congestion import certified_routing
 from lightloom.training.fabric_networks import network_for, ports_of
 from lightloom.training.iteration import traffic, training_iteration
 from lightloom.training.node_layout import layout

@@ -4,6 +4,9 @@ Algorithm 1 of the LUMORPH paper, its equations as they must be meant. A round h
 one set of circuits and every circuit carries one chunk. Where the paper has one
 variable per round, pair, chunk and path, here what is sent and what is lit are apart,
 tied by a sum, which leaves far fewer of them.
+
+Where wavelengths are aggregated, a second model colours the circuits of each round:
+equations (4) to (6) with everything but the wavelengths decided.
 """
 
 from __future__ import annotations
@@ -11,12 +14,24 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyomo.environ as pyo
 from pyomo.common.gc_manager import PauseGC
 
+from lightloom.core.circuit import Circuits
+from lightloom.core.columns import Ragged, column
 from lightloom.core.errors import InfeasibleError, InputError
+from lightloom.core.schedule import (
+    Algorithm,
+    Op,
+    Schedule,
+    Segment,
+    StepPart,
+    Transfers,
+)
 from lightloom.models import ModelSize
 from lightloom.models.candidate_routes import (
     candidate_routes,
@@ -29,11 +44,12 @@ from lightloom.models.deliveries import copy_question
 from lightloom.models.linear_expression import difference, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from lightloom.core.task import Collective
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.instances.instance import Instance
-    from lightloom.models.candidate_routes import Edge, Pair, Routes
+    from lightloom.models.candidate_routes import Edge, Pair, Route, Routes
     from lightloom.models.deliveries import Deliveries
     from lightloom.models.linear_expression import Linear, Model, Variable
 
@@ -444,3 +460,176 @@ class _Taken:
                 continue
             for route in routes[pair]:
                 yield wavelength, route_edges(route)
+
+
+@dataclass(frozen=True, eq=False)
+class RoundAnswer:
+    """One round.
+
+    `transfers`: copies, in nodes, sorted by (src, dst, chunk); neighbouring chunks of a
+    pair are one row. `circuits`: as many wavelengths between a pair as it moves chunks,
+    rows sorted by (src, dst, route). Where the model aggregates wavelengths,
+    ``wavelengths`` is ``None`` and a row stands for one circuit.
+    """
+
+    transfers: Transfers
+    circuits: Circuits
+
+
+@dataclass(frozen=True, eq=False)
+class RoundsAnswer:
+    """A collective in rounds.
+
+    `collective`: the collective, its chunk count chosen. `rounds`: the rounds in which
+    anything moves, in order.
+    """
+
+    collective: Collective
+    rounds: tuple[RoundAnswer, ...]
+
+
+def decode_rounds(model: Model) -> RoundsAnswer:
+    """Return the rounds that the values of a model's variables stand for."""
+    question = model.question
+    sent: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+    for (r, *transfer), variable in model.send.items():
+        if round(variable.value or 0):
+            sent[r].append(tuple(transfer))
+    lit: dict[int, list[tuple[int, int, Route, int]]] = defaultdict(list)
+    for (r, src, dst, i, *colour), variable in model.lit.items():
+        route = question.routes[src, dst][i]
+        circuits = round(variable.value or 0)
+        lit[r].extend([(src, dst, route, *(colour or [0]))] * circuits)
+    explicit = question.wavelengths is Wavelengths.EXPLICIT
+    return RoundsAnswer(
+        question.deliveries.collective,
+        tuple(
+            RoundAnswer(
+                copies(sent[r]),
+                light_paths(lit[r])
+                if explicit
+                else unlit_paths(row[:3] for row in lit[r]),
+            )
+            for r in sorted(sent)
+        ),
+    )
+
+
+def copies(rows: Iterable[tuple[int, ...]]) -> Transfers:
+    """Return (src, dst, chunk) rows as transfers, neighbouring chunks as one row."""
+    merged: list[list[int]] = []
+    for src, dst, chunk in sorted(rows):
+        if merged and merged[-1][:2] == [src, dst] and merged[-1][3] == chunk:
+            merged[-1][3] = chunk + 1
+        else:
+            merged.append([src, dst, chunk, chunk + 1])
+    table = np.array(merged, dtype=np.int64).reshape(-1, 4)
+    src_, dst_, lo, hi = (np.ascontiguousarray(table[:, i]) for i in range(4))
+    return Transfers(src_, dst_, lo, hi, np.full(len(table), int(Op.COPY)))
+
+
+def unlit_paths(rows: Iterable[tuple[int, int, Route]]) -> Circuits:
+    """Return (src, dst, route) rows as circuits that have no wavelength yet."""
+    given = sorted(rows)
+    return Circuits(
+        column(row[0] for row in given),
+        column(row[1] for row in given),
+        None,
+        Ragged.from_lists([row[2] for row in given]),
+    )
+
+
+def light_paths(rows: Iterable[tuple[int, int, Route, int]]) -> Circuits:
+    """Return (src, dst, route, wavelength) rows as circuits, one row a route."""
+    shared: dict[tuple[int, int, Route], list[int]] = {}
+    for src, dst, route, wavelength in sorted(rows):
+        shared.setdefault((src, dst, route), []).append(wavelength)
+    unlit = unlit_paths(shared)
+    wavelengths = Ragged.from_lists(list(shared.values()))
+    return Circuits(unlit.src, unlit.dst, wavelengths, unlit.route)
+
+
+def round_count(answer: RoundsAnswer) -> Fraction:
+    """Return the objective of Algorithm 1: the number of rounds."""
+    return Fraction(len(answer.rounds))
+
+
+def rounds_schedule(instance: Instance, answer: RoundsAnswer) -> Schedule:
+    """Return an answer as a schedule: one step a round, and one segment.
+
+    A round that keeps the circuits of the one before keeps its segment too, as
+    nothing has to be reconfigured.
+
+    Raises `InputError` if the answer's circuits have no wavelengths yet.
+    """
+    segments: list[Segment] = []
+    parts: list[StepPart] = []
+    for step, one in enumerate(answer.rounds):
+        if one.circuits.wavelengths is None:
+            what = "the circuits of an aggregated answer have no wavelengths yet"
+            fix = "use the variant wavelengths=explicit"
+            raise InputError(what, where="wavelengths", fix=fix)
+        if not segments or not segments[-1].circuits.same_as(one.circuits):
+            segments.append(Segment(0, len(segments), one.circuits))
+        parts.append(StepPart(step, 0, len(segments) - 1, one.transfers))
+    return Schedule(
+        instance.fabric.table(),
+        answer.collective,
+        Algorithm("exact"),
+        tuple(segments),
+        tuple(parts),
+    )
+
+
+def build_colouring(fabric: Lightpath, circuits: Circuits) -> Model:
+    """Return the colouring of some circuits as a feasibility model.
+
+    ``colour[k, w]``: circuit k has wavelength w. ``one``: each has one. ``laser``,
+    ``photodiode``, ``waveguide``: as in `lightloom.models.rounds`.
+
+    `circuits`: one row a circuit, with routes; their wavelengths are ignored.
+
+    Infeasible means that these routes cannot be lit in one round; others may.
+    """
+    routes = [tuple(route) for route in circuits.lists("route").to_lists()]
+    model = pyo.ConcreteModel("colouring")
+    model.question = routes
+    colours = range(fabric.lasers)
+    model.colour = pyo.Var(range(len(routes)), colours, within=pyo.Binary)
+    uses: dict[str, dict[tuple[int, ...], list[Variable]]] = {
+        name: defaultdict(list) for name in ("laser", "photodiode", "waveguide")
+    }
+    for (circuit, w), variable in model.colour.items():
+        route = routes[circuit]
+        uses["laser"][route[0], w].append(variable)
+        uses["photodiode"][route[-1], w].append(variable)
+        for edge in route_edges(route):
+            uses["waveguide"][(*edge, w)].append(variable)
+    waveguides = open_edges(fabric)
+    model.one = pyo.Constraint(
+        range(len(routes)),
+        rule=lambda m, k: (1, total(m.colour[k, w] for w in colours), 1),
+    )
+    for name, rows in uses.items():
+        most = {key: waveguides[key[0], key[1]] if len(key) > 2 else 1 for key in rows}
+        tight = [key for key in rows if len(rows[key]) > most[key]]
+        row = pyo.Constraint(
+            tight,
+            rule=lambda _, *key, rows=rows, most=most: (
+                None,
+                total(rows[key]),
+                most[key],
+            ),
+        )
+        model.add_component(name, row)
+    model.objective = pyo.Objective(expr=0)
+    return model
+
+
+def decode_colouring(model: Model) -> Circuits:
+    """Return the circuits with the wavelengths of the model's values."""
+    return light_paths(
+        (model.question[k][0], model.question[k][-1], model.question[k], w)
+        for (k, w), variable in model.colour.items()
+        if round(variable.value or 0)
+    )

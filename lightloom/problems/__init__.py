@@ -6,7 +6,12 @@ own algorithm, bounds with witnesses, and the check of answers by `lightloom.val
 
 from __future__ import annotations
 
-from lightloom.problems.problem import Formulation, Problem, ProblemAnswer
-from lightloom.problems.registry import PROBLEMS, problem_for
+from lightloom.problems.problem import (
+    PROBLEMS,
+    Formulation,
+    Problem,
+    ProblemAnswer,
+    problem_for,
+)
 
 __all__ = ["PROBLEMS", "Formulation", "Problem", "ProblemAnswer", "problem_for"]

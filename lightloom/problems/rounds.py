@@ -100,8 +100,7 @@ def search(
     Raises `InputError` if the instance is of another problem, or a model too large for
     memory; `InfeasibleError` if nothing can be sent at all.
     """
-    from lightloom.problems.fewest_rounds.exact_rounds import fewest_rounds
-    from lightloom.problems.fewest_rounds.reversed_rounds import copying
+    from lightloom.problems.fewest_rounds.exact_rounds import copying, fewest_rounds
 
     if isinstance(instance.task, Collective):
         asked = replace(instance, task=copying(instance.task))
@@ -123,14 +122,14 @@ def search(
 
 
 def _formulation() -> Formulation:
-    from lightloom.models import rounds, rounds_answer
+    from lightloom.models import rounds
 
     return Formulation(
         rounds.build,
-        rounds_answer.decode_rounds,
-        rounds_answer.round_count,
+        rounds.decode_rounds,
+        rounds.round_count,
         rounds.size,
-        rounds_answer.rounds_schedule,
+        rounds.rounds_schedule,
     )
 
 

@@ -10,22 +10,22 @@ import numpy as np
 from lightloom.core.certificate import Certificate
 from lightloom.core.columns import column
 from lightloom.core.errors import InputError, NoAnswerError
-from lightloom.core.schedule import Algorithm
+from lightloom.core.fluid_schedule import fluid_schedule
+from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.models.deliveries import copy_question
+from lightloom.models.rounds import copies
 from lightloom.models.routing import routing_requests
-from lightloom.problems.least_congestion.certified_routing import (
-    CertifiedRouting,
-    certified_routing,
-)
-from lightloom.problems.least_congestion.routing_schedule import one_round_schedule
 from lightloom.problems.problem import (
     Formulation,
     Problem,
     ProblemAnswer,
     WrongAnswerError,
 )
+from lightloom.routing.minimum_congestion import Routing, certified_routing
 from lightloom.routing.rectangle_cuts import rectangle_cut
+from lightloom.routing.wavelength_assignment import lit_routes
 from lightloom.validate.certificates.congestion import (
     OBJECTIVE,
     CongestionQuestion,
@@ -35,7 +35,6 @@ from lightloom.validate.certificates.congestion import (
 
 if TYPE_CHECKING:
     from lightloom.core.columns import Ragged
-    from lightloom.core.schedule import Schedule
     from lightloom.instances.instance import Instance
     from lightloom.models.routing import RoutingAnswer
 
@@ -77,7 +76,7 @@ def bounds(asked: CongestionQuestion, seed: int) -> tuple[Certificate, ...]:
     return (by_cut, *by_lengths) if cut.bound >= found.bound else (*by_lengths, by_cut)
 
 
-def measure(instance: Instance, found: CertifiedRouting | RoutingAnswer) -> int:
+def measure(instance: Instance, found: Routing | RoutingAnswer) -> int:
     """Return the congestion of routes that join the ends of all requests.
 
     Raises `WrongAnswerError` if it breaks a rule; the message names the first.
@@ -103,16 +102,14 @@ def _serves(asked: CongestionQuestion, route: Ragged) -> bool:
     )
 
 
-def _routed(asked: CongestionQuestion, seed: int) -> CertifiedRouting:
+def _routed(asked: CongestionQuestion, seed: int) -> Routing:
     """Return routes over the open edges, and their proof."""
     return certified_routing(
         asked.fabric, asked.src, asked.dst, capacity=asked.capacity, seed=seed
     )
 
 
-def _by_lengths(
-    asked: CongestionQuestion, found: CertifiedRouting
-) -> tuple[Certificate, ...]:
+def _by_lengths(asked: CongestionQuestion, found: Routing) -> tuple[Certificate, ...]:
     """Return the bound of a routing; none where there is no request."""
     if found.witness is None:
         return ()
@@ -166,3 +163,39 @@ PROBLEM = Problem(
     schedule_objective=OBJECTIVE.name,
     measure=measure,
 )
+
+
+NAME = "certified-routing"
+
+
+def one_round_schedule(
+    instance: Instance, fabric: Lightpath, route: Ragged, seed: int
+) -> Schedule:
+    """Return the schedule that holds all routes of a routing at once, without footer.
+
+    `route`: tiles of the route of each request, in the order of
+    `lightloom.models.routing.routing_requests`; one circuit each.
+
+    Raises `NoAnswerError` if the routes cannot be lit at once, or no wavelengths for
+    them are found.
+    """
+    circuits = lit_routes(fabric, route, seed)
+    algorithm = Algorithm(NAME, {}, seed)
+    if isinstance(instance.task, Demand):
+        rows = {
+            pair: row
+            for row, pair in enumerate(
+                zip(instance.task.src, instance.task.dst, strict=True)
+            )
+        }
+        ends = zip(circuits.src.tolist(), circuits.dst.tolist(), strict=True)
+        pairs = column(rows[pair] for pair in ends)
+        return fluid_schedule(fabric, instance.task, algorithm, [circuits], [pairs])
+    _, deliveries = copy_question(instance)
+    moved = copies(
+        (deliveries.holders[chunk][0], nodes[0], chunk)
+        for chunk, nodes in deliveries.lacking.items()
+    )
+    segments = (Segment(0, 0, circuits),) if len(circuits) else ()
+    parts = (StepPart(0, 0, 0, moved),) if len(circuits) else ()
+    return Schedule(fabric.table(), deliveries.collective, algorithm, segments, parts)

@@ -12,8 +12,7 @@ from lightloom.core.certificate import gap
 from lightloom.core.errors import InputError, unknown_name
 from lightloom.core.outcome import Limit, Outcome, Provenance, Reason, Summarised
 from lightloom.core.schedule import SealedSchedule
-from lightloom.problems.problem import LIGHTLOOM, Problem, ProblemAnswer
-from lightloom.problems.registry import problem_for
+from lightloom.problems.problem import LIGHTLOOM, Problem, ProblemAnswer, problem_for
 from lightloom.problems.solver_model import model_that_fits, solver_answer
 from lightloom.solvers import SOLVERS, SolveOptions, build_and_run, usable
 from lightloom.synth.publish import signed

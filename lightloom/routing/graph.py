@@ -10,8 +10,11 @@ import numpy as np
 from lightloom.core.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:
-    from lightloom.core.columns import IntArray
+    from collections.abc import Sequence
+
+    from lightloom.core.columns import FloatArray, IntArray, Ragged
     from lightloom.instances.fabrics.lightpath import Lightpath
+
 
 _MOST_NAMED = 32
 
@@ -141,3 +144,227 @@ def check_routes_exist(
                 found=f"{noun}s reached from {source}: {len(there)} ({names}{more})",
                 fix=f"open an edge that leaves these {noun}s",
             )
+
+
+UNROUTABLE = np.iinfo(np.int64).max
+"""Congestion of routes that use an edge of capacity 0."""
+
+
+def check_requests(fabric: Lightpath, src: IntArray, dst: IntArray) -> None:
+    """Raise `InputError` unless every row asks for a route between two tiles.
+
+    `src`, `dst`: tiles of each request, shape (requests,).
+    """
+    check_pairs(fabric.node_count, src, dst, "tile of the grid")
+
+
+def capacity_by_id(fabric: Lightpath, capacity: IntArray | None) -> IntArray:
+    """Return the capacity of each edge id, shape (4 * nodes,), 0 where no edge is.
+
+    `capacity`: capacity of each directed edge, in the order of ``fabric.edges()``;
+    ``None`` stands for 1 everywhere.
+
+    Raises `InputError` if there is not one capacity per edge, or one is negative.
+    """
+    tail, head = fabric.edges()
+    if capacity is None:
+        capacity = np.ones(len(tail), dtype=np.int64)
+    if capacity.shape != tail.shape or (capacity < 0).any():
+        what = "capacities do not match the edges of the grid"
+        allowed = f"{len(tail)} integers, one per directed edge, none negative"
+        found = f"{capacity.shape} values, least {capacity.min(initial=0)}"
+        raise InputError(what, where="capacity", found=found, allowed=allowed)
+    by_id = np.zeros(4 * fabric.node_count, dtype=np.int64)
+    by_id[fabric.edge_ids(tail, head)] = capacity
+    return by_id
+
+
+def check_reachable(
+    fabric: Lightpath, src: IntArray, dst: IntArray, by_id: IntArray
+) -> None:
+    """Raise `InfeasibleError` if closed edges leave some request without a route.
+
+    The message names a pair and the set of tiles that its source reaches. Searches
+    only where an edge has capacity 0; O(nodes * edges) then.
+
+    `src`, `dst`: tiles of each request, shape (requests,). `by_id`: capacity of each
+    edge id, shape (4 * nodes,).
+    """
+    tail, head = fabric.edges()
+    open_ = by_id[fabric.edge_ids(tail, head)] > 0
+    if not open_.all():
+        grid = Graph.of_grid(fabric, open_.astype(np.int64))
+        check_routes_exist(grid, src, dst, noun="tile")
+
+
+def edge_loads(fabric: Lightpath, route: Ragged) -> IntArray:
+    """Return how many routes run over each edge id, shape (4 * nodes,).
+
+    `route`: tiles of each route, in order.
+    """
+    rows, values = route.row_of_value, route.values
+    inner = rows[:-1] == rows[1:]
+    ids = fabric.edge_ids(values[:-1][inner], values[1:][inner])
+    return np.bincount(ids, minlength=4 * fabric.node_count)
+
+
+def congestion(load: IntArray, by_id: IntArray) -> int:
+    """Return the largest ``ceil(load / capacity)``; `UNROUTABLE` on a closed edge.
+
+    `load`: routes over each edge id, shape (4 * nodes,). `by_id`: capacity of each edge
+    id, same shape.
+    """
+    if ((by_id == 0) & (load > 0)).any():
+        return int(UNROUTABLE)
+    return int((-(-load // np.maximum(by_id, 1))).max(initial=0))
+
+
+@dataclass(frozen=True, eq=False)
+class RequestedPairs:
+    """Distinct pairs of different nodes, sorted, and how often each is asked for.
+
+    `count`: requests of each pair, shape (pairs,).
+    """
+
+    src: IntArray
+    dst: IntArray
+    count: IntArray
+
+    @classmethod
+    def of(
+        cls, node_count: int, src: IntArray, dst: IntArray, count: IntArray
+    ) -> RequestedPairs:
+        """Return the pairs of some rows; equal rows are added up.
+
+        `src`, `dst`: nodes of each row, shape (rows,). `count`: routes that each row
+        asks for, shape (rows,).
+        """
+        key, row = np.unique(src * node_count + dst, return_inverse=True)
+        total = np.zeros(len(key), dtype=np.int64)
+        np.add.at(total, row, count)
+        return cls(key // node_count, key % node_count, total)
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.count)
+
+    def take(self, rows: IntArray) -> RequestedPairs:
+        """Return some of the pairs."""
+        return RequestedPairs(self.src[rows], self.dst[rows], self.count[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """Walks in a graph, as (walk, edge) entries.
+
+    `pair`: pair of each walk, shape (walks,). `walk`: walk of each entry, ascending,
+    shape (entries,). `edge`: edge of each entry, shape (entries,).
+    """
+
+    pair: IntArray
+    walk: IntArray
+    edge: IntArray
+
+    def of_pairs(self, rows: IntArray) -> Walks:
+        """Return the same walks where pair i is called ``rows[i]``."""
+        return Walks(rows[self.pair], self.walk, self.edge)
+
+    @classmethod
+    def join(cls, parts: Sequence[Walks]) -> Walks:
+        """Return all walks of some parts, one after another."""
+        none = np.zeros(0, dtype=np.int64)
+        counts = np.array([0, *(len(part.pair) for part in parts)], dtype=np.int64)
+        firsts = np.cumsum(counts)[:-1].tolist()
+        walk = [part.walk + first for part, first in zip(parts, firsts, strict=True)]
+        return cls(
+            np.concatenate([none, *(part.pair for part in parts)]),
+            np.concatenate([none, *walk]),
+            np.concatenate([none, *(part.edge for part in parts)]),
+        )
+
+
+class PathSearch:
+    """Shortest paths by Dijkstra's algorithm, from all sources in one call.
+
+    `graph`: all edges open and sorted by (tail, head).
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        from scipy.sparse import csr_array
+
+        nodes = graph.node_count
+        starts = np.searchsorted(graph.tail, np.arange(nodes + 1))
+        self._graph = csr_array(
+            (
+                np.ones(len(graph.tail)),
+                graph.head.astype(np.int32),
+                starts.astype(np.int32),
+            ),
+            shape=(nodes, nodes),
+        )
+        self._key = graph.tail * nodes + graph.head
+        self._nodes = nodes
+
+    def distances(self, length: FloatArray, pairs: RequestedPairs) -> FloatArray:
+        """Return the distance of each pair.
+
+        `length`: length of each edge, shape (edges,).
+        """
+        return self._search(length, pairs)[0]
+
+    def shortest(
+        self, length: FloatArray, pairs: RequestedPairs
+    ) -> tuple[FloatArray, Walks]:
+        """Return the distance, and one shortest path, of each pair.
+
+        `length`: length of each edge, shape (edges,).
+        """
+        distance, before, row = self._search(length, pairs)
+        at, walk = pairs.dst, np.arange(len(pairs))
+        walks, edges = [], []
+        while len(walk):
+            previous = before[row[walk], at].astype(np.int64)
+            walks.append(walk)
+            edges.append(np.searchsorted(self._key, previous * self._nodes + at))
+            going = previous != pairs.src[walk]
+            walk, at = walk[going], previous[going]
+        none = np.zeros(0, dtype=np.int64)
+        entry = np.concatenate([none, *walks])
+        order = np.argsort(entry, kind="stable")
+        edge = np.concatenate([none, *edges])[order]
+        return distance, Walks(np.arange(len(pairs)), entry[order], edge)
+
+    def cheapest(
+        self, length: FloatArray, src: IntArray, dst: IntArray
+    ) -> tuple[float, IntArray]:
+        """Return the shortest path from any node of `src` to any of `dst`.
+
+        `length`: length of each edge, shape (edges,), infinite where closed.
+
+        Returns its length, infinite where there is no path, and its edges in order.
+        """
+        from scipy.sparse.csgraph import dijkstra
+
+        self._graph.data = length
+        distance, before, _ = dijkstra(
+            self._graph, indices=src, min_only=True, return_predecessors=True
+        )
+        end = int(dst[distance[dst].argmin()])
+        nodes = [end]
+        while before[nodes[-1]] >= 0:
+            nodes.append(int(before[nodes[-1]]))
+        walk = np.array(nodes[::-1], dtype=np.int64)
+        edges = np.searchsorted(self._key, walk[:-1] * self._nodes + walk[1:])
+        return float(distance[end]), edges
+
+    def _search(
+        self, length: FloatArray, pairs: RequestedPairs
+    ) -> tuple[FloatArray, IntArray, IntArray]:
+        """Return distances, predecessors by source, and the source of each pair."""
+        from scipy.sparse.csgraph import dijkstra
+
+        # An explicit 0 is an edge of length 0.
+        self._graph.data = length
+        sources, row = np.unique(pairs.src, return_inverse=True)
+        reach, before = dijkstra(self._graph, indices=sources, return_predecessors=True)
+        return reach[row, pairs.dst], before, row

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import InfeasibleError
-from lightloom.routing.congestion import capacity_by_id, check_requests
+from lightloom.routing.graph import capacity_by_id, check_requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,14 +9,14 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.routing import ROUTERS
-from lightloom.routing.congestion import capacity_by_id, check_requests
-from lightloom.routing.grid_pathfinder import Negotiation
+from lightloom.routing.graph import capacity_by_id, check_requests
 from lightloom.routing.minimum_congestion import (
     DEFAULT_EFFORT,
     minimum_congestion,
 )
-from lightloom.routing.random_shortest_paths import random_shortest
+from lightloom.routing.negotiation import GridNegotiation
 from lightloom.routing.rectangle_cuts import rectangle_cut
+from lightloom.routing.routes import random_shortest
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray, Ragged
@@ -101,7 +101,7 @@ def pack(
     fitted = _layers(layer, routing.route, routing.bound, routing.cut)
     rng = np.random.default_rng(seed)
     for count in range(routing.congestion, fitted.layer_count):
-        negotiation = Negotiation(fabric, src, dst, by_id, layers=count)
+        negotiation = GridNegotiation(fabric, src, dst, by_id, layers=count)
         negotiation.begin(1)
         negotiation.improve(effort, rng)
         if negotiation.settled():

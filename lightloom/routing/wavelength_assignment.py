@@ -8,10 +8,14 @@ import numpy as np
 
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import NoAnswerError
-from lightloom.models.rounds_answer import light_paths, unlit_paths
-from lightloom.models.wavelength_colouring import build_colouring, decode_colouring
+from lightloom.models.rounds import (
+    build_colouring,
+    decode_colouring,
+    unlit_paths,
+)
 from lightloom.plans.edge_colouring import edge_colours
-from lightloom.routing.congestion import capacity_by_id
+from lightloom.routing.graph import capacity_by_id
+from lightloom.routing.routes import lit_circuits
 from lightloom.solvers import SolveOptions, run
 
 if TYPE_CHECKING:
@@ -64,8 +68,8 @@ def lit_routes(fabric: Lightpath, route: Ragged, seed: int) -> Circuits:
 
 
 def _lit(route: Ragged, colour: IntArray) -> Circuits:
-    rows = zip(route.to_lists(), colour.tolist(), strict=True)
-    return light_paths((r[0], r[-1], tuple(r), wavelength) for r, wavelength in rows)
+    routes = map(tuple, route.to_lists())
+    return lit_circuits(zip(routes, colour.tolist(), strict=True))
 
 
 def _first_fit(

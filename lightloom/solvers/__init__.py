@@ -10,15 +10,17 @@ no solver and no Pyomo.
 
 from __future__ import annotations
 
-from lightloom.solvers.adapter import Adapter, Capabilities, UnknownStatusError
-from lightloom.solvers.availability import (
+from lightloom.solvers.adapter import (
+    SOLVERS,
+    Adapter,
     Availability,
+    Capabilities,
     SolverUnavailableError,
     Status,
+    UnknownStatusError,
 )
 from lightloom.solvers.options import SolveOptions
 from lightloom.solvers.progress import Progress
-from lightloom.solvers.registry import SOLVERS
 from lightloom.solvers.solve import Model, build_and_run, built, run, usable
 
 __all__ = [

@@ -8,11 +8,16 @@ small job well are kept for the next: measured 0.4 s for the first, then under 5
 
 from __future__ import annotations
 
+import os
+import pickle
 import queue
 import sys
+import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import psutil
 
 from lightloom.core.errors import InputError
 from lightloom.core.outcome import Limit
@@ -22,17 +27,19 @@ from lightloom.isolation.child_process import (
     Interrupted,
     idle_processes,
 )
-from lightloom.solvers.adapter import Answer, SolverClaim
-from lightloom.solvers.progress import Incumbent, Progress
-from lightloom.solvers.worker import Raised, SolverJob, Started, Stop
+from lightloom.isolation.process_tree import die_first
+from lightloom.solvers.adapter import Answer, SolverClaim, smallest_model
+from lightloom.solvers.progress import Incumbent, Progress, Reporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightloom.core.columns import FloatArray
+    from lightloom.isolation.child_process import ParentChannel
     from lightloom.solvers.adapter import Adapter
     from lightloom.solvers.options import SolveOptions
     from lightloom.solvers.standard_form import StandardForm
+
 
 _OVERRUN_S = 1.0
 """A solver is told to stop this long after its time limit ..."""
@@ -67,7 +74,7 @@ def solve_in_child(
         raise InputError(what, where="options.memory_limit_bytes", fix=fix)
     reusable = not options.log and options.memory_limit_bytes is None
     process = (idle_processes.take(adapter.name) if reusable else None) or ChildProcess(
-        "lightloom.solvers.worker:serve", log=options.log
+        "lightloom.solvers.child:serve", log=options.log
     )
     watch = _Watch(process, options, progress)
     try:
@@ -165,3 +172,88 @@ class _Watch:
             return self._stopped(f"the solver ran out of memory, {how}", Limit.MEMORY)
         detail = f"the solver's process ended by {how}"
         return Answer(SolverClaim.FAILED, None, self._values, self._bound, detail)
+
+
+@dataclass(frozen=True, eq=False)
+class SolverJob:
+    """A model for a solver."""
+
+    adapter: Adapter
+    form: StandardForm
+    options: SolveOptions
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The solver should stop now and hand over its best point."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """The solver has the model; its time counts from now."""
+
+
+@dataclass(frozen=True, eq=False)
+class Raised:
+    """The adapter raised an error."""
+
+    error: BaseException
+
+
+def serve(parent: ParentChannel) -> None:
+    """Serve jobs until nobody is left who asks.
+
+    `parent`: sends `SolverJob` and `Stop`; is sent `Started`, `Incumbent`, `Progress`,
+    and then an `Answer` or `Raised`.
+    """
+    die_first()
+    jobs: queue.SimpleQueue[tuple[SolverJob, Reporter]] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(jobs, parent), daemon=True).start()
+    while True:
+        job, reporter = jobs.get()
+        try:
+            limit = job.options.memory_limit_bytes
+            if limit is not None:
+                _warm_up(job)
+                _hold_to(limit)
+            parent.send(Started())
+            parent.send(job.adapter.solve(job.form, job.options, reporter))
+        except Exception as problem:  # noqa: BLE001  (told to the parent)
+            parent.send(Raised(problem))
+
+
+def _read(
+    jobs: queue.SimpleQueue[tuple[SolverJob, Reporter]], parent: ParentChannel
+) -> None:
+    """Take messages from the parent until it goes away, and the process with it."""
+    reporter: Reporter | None = None
+    while True:
+        try:
+            message = parent.receive()
+        except (EOFError, OSError, pickle.UnpicklingError):
+            os._exit(0)
+        except Exception as problem:  # noqa: BLE001  (an adapter we cannot import)
+            parent.send(Raised(problem))
+            continue
+        if isinstance(message, SolverJob):
+            reporter = Reporter(parent.send, maximise=message.form.maximise)
+            jobs.put((message, reporter))
+        elif reporter is not None:
+            reporter.stop()
+
+
+def _warm_up(job: SolverJob) -> None:
+    """Have the solver's libraries loaded."""
+    options = replace(job.options, memory_limit_bytes=None, log=False)
+    reporter = Reporter(lambda _: None, maximise=False)
+    job.adapter.solve(smallest_model(job.adapter), options, reporter)
+
+
+def _hold_to(limit_bytes: int) -> None:
+    """Allow this process so many bytes of address space beyond what it has (Linux)."""
+    process = psutil.Process()
+    _, hard = process.rlimit(psutil.RLIMIT_AS)
+    total = process.memory_info().vms + limit_bytes
+    if hard != psutil.RLIM_INFINITY:
+        total = min(total, hard)
+    process.rlimit(psutil.RLIMIT_AS, (total, hard))

@@ -22,16 +22,14 @@ from lightloom.core.outcome import Limit
 from lightloom.solvers.adapter import (
     LINEAR_AND_INTEGER,
     Answer,
-    Capabilities,
-    SolverClaim,
-    TakesEveryModel,
-    UnknownStatusError,
-)
-from lightloom.solvers.availability import (
     Availability,
+    Capabilities,
     Requirement,
+    SolverClaim,
     SolverUnavailableError,
     Status,
+    TakesEveryModel,
+    UnknownStatusError,
 )
 from lightloom.solvers.options import check_not_ours
 

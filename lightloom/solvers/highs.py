@@ -28,17 +28,17 @@ from lightloom.solvers.adapter import (
     LINEAR_AND_INTEGER,
     Answer,
     Capabilities,
+    Requirement,
     SolverClaim,
     TakesEveryModel,
     UnknownStatusError,
 )
-from lightloom.solvers.availability import Requirement
 from lightloom.solvers.options import check_not_ours
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightloom.solvers.availability import Status
+    from lightloom.solvers.adapter import Status
     from lightloom.solvers.options import ExtraValue, SolveOptions
     from lightloom.solvers.progress import Reporter
     from lightloom.solvers.standard_form import StandardForm

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lightloom.core.errors import InputError
 from lightloom.formats.atomic import atomic_write
-from lightloom.solvers.availability import SolverUnavailableError
+from lightloom.solvers.adapter import SolverUnavailableError
 from lightloom.solvers.highs import REQUIREMENT, pass_model
 from lightloom.solvers.standard_form import compile_model
 

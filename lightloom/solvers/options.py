@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from lightloom.core.errors import InputError, nearest
+from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -117,20 +117,3 @@ def check_not_ours(
                 found=extra[name],
                 fix="use the limits, seed, threads and log instead",
             )
-
-
-def set_field(solver: str, message: Any, name: str, value: ExtraValue) -> None:  # noqa: ANN401
-    """Set a field of a solver's parameter message.
-
-    Raises `InputError`: no such field (nearest names suggested), or not of its type.
-    """
-    known = list(message.DESCRIPTOR.fields_by_name)
-    where = f"options.extra.{name}"
-    if name not in known:
-        what, fix = f"{solver} has no such option", nearest(name, known)
-        raise InputError(what, where=where, found=value, fix=fix)
-    try:
-        setattr(message, name, value)
-    except (AttributeError, TypeError, ValueError):
-        what = f"{solver} does not take this value"
-        raise InputError(what, where=where, found=value) from None

@@ -11,11 +11,14 @@ import numpy as np
 
 from lightloom.core.outcome import Limit, Outcome, Provenance, Reason
 from lightloom.isolation.child_process import TimeIsOverError, deadline
-from lightloom.solvers.adapter import Answer, SolverClaim
-from lightloom.solvers.availability import SolverUnavailableError
+from lightloom.solvers.adapter import (
+    SOLVERS,
+    Answer,
+    SolverClaim,
+    SolverUnavailableError,
+)
 from lightloom.solvers.child import solve_in_child
 from lightloom.solvers.options import SolveOptions
-from lightloom.solvers.registry import SOLVERS
 from lightloom.solvers.standard_form import TriviallyInfeasibleError, compile_model
 
 if TYPE_CHECKING:

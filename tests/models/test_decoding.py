@@ -9,15 +9,16 @@ from lightloom.core.task import Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.models import rounds, routing
-from lightloom.models.rounds_answer import (
+from lightloom.models.rounds import (
+    build_colouring,
     copies,
+    decode_colouring,
     decode_rounds,
     light_paths,
     round_count,
     rounds_schedule,
     unlit_paths,
 )
-from lightloom.models.wavelength_colouring import build_colouring, decode_colouring
 from lightloom.solvers import run
 from tests.examples.collectives_on_grids import grid
 

@@ -19,10 +19,10 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.models.candidate_routes import candidate_routes, open_edges, route_edges
 from lightloom.models.deliveries import Deliveries, copy_question
-from lightloom.models.rounds import build
-from lightloom.models.rounds_answer import (
+from lightloom.models.rounds import (
     RoundAnswer,
     RoundsAnswer,
+    build,
     copies,
     light_paths,
     rounds_schedule,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.routing.dimension_order import dimension_ordered
+from lightloom.routing.routes import dimension_ordered
 from tests.examples.grid_requests import assert_routes, fabrics, requests
 
 if TYPE_CHECKING:

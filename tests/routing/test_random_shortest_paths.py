@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.routing.random_shortest_paths import random_shortest
+from lightloom.routing.routes import random_shortest
 from tests.examples.grid_requests import (
     assert_routes,
     fabrics,

@@ -19,7 +19,7 @@ from lightloom.solvers import (
     highs,
     usable,
 )
-from lightloom.solvers.availability import Requirement
+from lightloom.solvers.adapter import Requirement
 from tests.hang_guard import HUNG_S
 
 

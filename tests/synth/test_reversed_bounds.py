@@ -8,7 +8,7 @@ import pytest
 
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.problems.fewest_rounds.reversed_rounds import copying
+from lightloom.problems.fewest_rounds.exact_rounds import copying
 from lightloom.problems.fewest_rounds.round_bounds import round_bound
 
 

@@ -14,9 +14,9 @@ from lightloom.papers.lumorph.rack import lightpath, measure
 from lightloom.papers.reproduction import Plot, figures
 from lightloom.plans.algorithms import make_algorithm
 from lightloom.report.panel import Mark, Panel, Series
-from lightloom.routing.congestion import edge_loads
+from lightloom.routing.graph import edge_loads
 from lightloom.routing.minimum_congestion import minimum_congestion
-from lightloom.routing.random_shortest_paths import random_shortest
+from lightloom.routing.routes import random_shortest
 from lightloom.synth.chunking import choose_chunks
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.schedule import (
     Algorithm,
@@ -18,6 +17,7 @@ from lightloom.core.schedule import (
     StepPart,
     Transfers,
 )
+from lightloom.routing.routes import lit_circuits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.lightpath import Lightpath
 
+Mask = npt.NDArray[np.bool_]
 _NONE = np.zeros(0, dtype=np.int64)
 _COLUMNS = ("round", "wavelength", "src", "dst", "chunk", "op")
 
@@ -156,7 +157,9 @@ def to_schedule(
     segments: list[Segment] = []
     parts = []
     for index, rows in enumerate(_by_round(moves)):
-        circuits = _circuits(moves, rows)
+        routes = map(tuple, moves.route.take(rows).to_lists())
+        wavelengths = moves.wavelength[rows].tolist()
+        circuits = lit_circuits(zip(routes, wavelengths, strict=True))
         if not (segments and circuits.same_as(segments[-1].circuits)):
             segments.append(Segment(0, len(segments), circuits))
         parts.append(StepPart(index, 0, len(segments) - 1, _transfers(moves, rows)))
@@ -171,21 +174,6 @@ def _by_round(moves: ChunkMoves) -> Iterator[IntArray]:
     starts = np.searchsorted(moves.round[order], np.arange(1, moves.round_count))
     if len(moves):
         yield from np.split(order, starts)
-
-
-def _circuits(moves: ChunkMoves, rows: IntArray) -> Circuits:
-    """Return the circuits of one round."""
-    wavelengths: dict[tuple[int, ...], list[int]] = {}
-    routes = moves.route.take(rows).to_lists()
-    for route, wavelength in zip(routes, moves.wavelength[rows].tolist(), strict=True):
-        wavelengths.setdefault(tuple(route), []).append(wavelength)
-    lit = sorted(wavelengths, key=lambda route: (route[0], route[-1], route))
-    return Circuits(
-        np.array([route[0] for route in lit], dtype=np.int64),
-        np.array([route[-1] for route in lit], dtype=np.int64),
-        Ragged.from_lists([sorted(wavelengths[route]) for route in lit]),
-        Ragged.from_lists(lit),
-    )
 
 
 def _transfers(moves: ChunkMoves, rows: IntArray) -> Transfers:

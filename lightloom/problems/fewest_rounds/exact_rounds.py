@@ -8,31 +8,28 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
+from lightloom.core.circuit import Circuits
+from lightloom.core.columns import Ragged
 from lightloom.core.errors import InputError
 from lightloom.core.outcome import Outcome, Reason
-from lightloom.core.schedule import Algorithm
+from lightloom.core.schedule import Algorithm, Op, Transfers
 from lightloom.core.task import Collective
 from lightloom.models.candidate_routes import candidate_routes
 from lightloom.models.deliveries import copy_question
 from lightloom.models.rounds import (
     DEFAULT_PATHS,
+    RoundAnswer,
+    RoundsAnswer,
     RoundsObjective,
     Wavelengths,
     build,
-    rounds_that_suffice,
-)
-from lightloom.models.rounds_answer import (
-    RoundAnswer,
-    RoundsAnswer,
+    build_colouring,
+    decode_colouring,
     decode_rounds,
     rounds_schedule,
-)
-from lightloom.models.wavelength_colouring import build_colouring, decode_colouring
-from lightloom.problems.fewest_rounds.reversed_rounds import (
-    ALL_REDUCE,
-    completed,
-    copying,
+    rounds_that_suffice,
 )
 from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bound
 from lightloom.solvers import SolveOptions, build_and_run
@@ -45,6 +42,7 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import SealedSchedule
     from lightloom.instances.instance import Instance
     from lightloom.models.linear_expression import Model
+
 
 NAME = "exact"
 _EXTRA: dict[str, dict[str, int]] = {"cp-sat": {"linearization_level": 0}}
@@ -293,3 +291,63 @@ class _Search:
             return False
         more = candidate_routes(self.fabric, list(self.routes), self.paths + 1)
         return all(len(routes) <= self.paths for routes in more.values())
+
+
+ALL_REDUCE = "all-reduce"
+_REVERSAL_OF = {
+    ALL_REDUCE: "all-gather",
+    "reduce": "broadcast",
+    "reduce-scatter": "all-gather",
+}
+
+
+def copying(collective: Collective) -> Collective:
+    """Return the copying collective that answers this one: itself, or its reversal."""
+    op = _REVERSAL_OF.get(collective.op, collective.op)
+    return msgspec.structs.replace(collective, op=op)
+
+
+def completed(answer: RoundsAnswer, collective: Collective) -> RoundsAnswer:
+    """Return an answer of `copying(collective)` as one of the collective.
+
+    In rounds that copy, each node receives a chunk it lacks once, so its routes form
+    a tree from the holder. Turned around they lead to the holder, and every node
+    passes on once, after all that came to it: with *reduce* it adds up. An
+    all-reduce goes up and down the tree.
+    """
+    if collective.op not in _REVERSAL_OF:
+        return RoundsAnswer(collective, answer.rounds)
+    rounds = tuple(_reversed(one) for one in reversed(answer.rounds))
+    if collective.op == ALL_REDUCE:
+        rounds += answer.rounds
+    return RoundsAnswer(collective, rounds)
+
+
+def _reversed(one: RoundAnswer) -> RoundAnswer:
+    """Return a round with every transfer and circuit turned around, sorted again."""
+    moved = one.transfers
+    order = np.lexsort((moved.chunk_lo, moved.src, moved.dst))
+    transfers = Transfers(
+        moved.dst[order],
+        moved.src[order],
+        moved.chunk_lo[order],
+        moved.chunk_hi[order],
+        np.full(len(order), int(Op.REDUCE)),
+    )
+    return replace(one, transfers=transfers, circuits=_turned(one.circuits))
+
+
+def _turned(circuits: Circuits) -> Circuits:
+    """Return circuits from their destinations to their sources, sorted again."""
+    routes = [route[::-1] for route in circuits.lists("route").to_lists()]
+    rows = sorted(
+        range(len(routes)),
+        key=lambda row: (routes[row][0], routes[row][-1], routes[row]),
+    )
+    order = np.array(rows, dtype=np.int64)
+    return Circuits(
+        circuits.dst[order],
+        circuits.src[order],
+        circuits.lists("wavelengths").take(order),
+        Ragged.from_lists(routes).take(order),
+    )

@@ -13,13 +13,6 @@ from lightloom.core.schedule import Op, Schedule
 from lightloom.core.task import Collective
 from lightloom.instances.collectives import check_collective, op_of
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.problems.fewest_rounds.all_reduce_exchange import (
-    among_roots,
-    exchanging,
-    lightest_first,
-    root_blocks,
-)
-from lightloom.problems.fewest_rounds.all_to_all_slots import all_to_all_slots
 from lightloom.problems.fewest_rounds.chunk_moves import (
     ChunkMoves,
     copies_of,
@@ -30,7 +23,13 @@ from lightloom.problems.fewest_rounds.chunk_moves import (
 )
 from lightloom.problems.fewest_rounds.divide_and_conquer import squares_all_gather
 from lightloom.problems.fewest_rounds.greedy_forwarding import forwarded, most_tries
-from lightloom.problems.fewest_rounds.planned_rounds import planned
+from lightloom.problems.fewest_rounds.planned_rounds import (
+    among_roots,
+    exchanging,
+    planned,
+    root_blocks,
+    windowed,
+)
 from lightloom.problems.fewest_rounds.ring_all_gather import (
     direct_scatter,
     ring_all_gather,
@@ -38,15 +37,16 @@ from lightloom.problems.fewest_rounds.ring_all_gather import (
     ring_step,
 )
 from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bound
-from lightloom.problems.fewest_rounds.window_rounds import windowed
-from lightloom.routing.congestion import capacity_by_id, check_reachable
+from lightloom.problems.fewest_rounds.slots import all_to_all_slots
+from lightloom.routing.graph import capacity_by_id, check_reachable
+from lightloom.routing.rectangle_cuts import straight_cuts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.core.columns import IntArray
     from lightloom.instances.instance import Instance
-    from lightloom.problems.fewest_rounds.greedy_forwarding import Mask
+    from lightloom.problems.fewest_rounds.chunk_moves import Mask
 
 NAME = "rounds"
 METHODS = ("auto", "divide-and-conquer")
@@ -63,7 +63,6 @@ _MOST_PLANNED = 100
 """Tiles for which rounds are planned: no more than twenty seconds, found or not."""
 _RING = 2
 """Lasers up to which a ring meets the receive bound of an all-gather."""
-_WINDOWS = "windows of a ring"
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,19 +158,11 @@ def _question(instance: Instance) -> tuple[Lightpath, Collective]:
 
 
 def _slots_across(fabric: Lightpath, nodes: tuple[int, ...]) -> int:
-    """Return the slots that all pairs need to cross the middle of the grid."""
-    row, col = np.divmod(np.array(nodes, dtype=np.int64), fabric.cols)
-    tail, head = fabric.edges()
-    width = fabric.edge_waveguides(tail, head)
-    slots = 0
-    for place, ends, middle in (
-        (row, (tail // fabric.cols, head // fabric.cols), fabric.rows // 2),
-        (col, (tail % fabric.cols, head % fabric.cols), fabric.cols // 2),
-    ):
-        low = int((place < middle).sum())
-        pairs = low * (len(place) - low)
-        room = int(width[(ends[0] < middle) & (ends[1] >= middle)].sum())
-        slots = max(slots, -(-pairs // max(room, 1)))
+    """Return the slots that all pairs need to cross the grid, at least."""
+    node, slots = np.array(nodes, dtype=np.int64), 0
+    for inside, waveguides in straight_cuts(fabric):
+        here = int(inside[node].sum())
+        slots = max(slots, -(-here * (len(node) - here) // max(waveguides, 1)))
     return slots
 
 
@@ -258,11 +249,7 @@ class _Making:
     ) -> Iterator[tuple[ChunkMoves, str]]:
         """Yield all-gathers whose first round sends little."""
         fabric, collective = self.fabric, self.collective
-        if how == "ring":
-            yield ring_all_gather(fabric, collective, late=True), how
-            return
-        if how == "direct":
-            yield lightest_first(moves), how
+        yield moves, how
         count = collective.rank_count
         if count - 2 <= (moves.round_count - 1) * fabric.lasers:
             first = ring_step(fabric, collective)
@@ -349,17 +336,8 @@ class _Making:
                 return copies_of(round_, wavelength, chunk, slots.route), "direct"
         found = windowed(fabric, task.nodes, rounds=rounds, seed=self.seed)
         if found is not None:
-            return found, _WINDOWS
-        moves, how = self._forwarded("all-gather")
-        for width in range(fabric.lasers - 1, 0, -1):
-            more = -(-(task.rank_count - 1) // width)
-            if not rounds < more < moves.round_count:
-                continue
-            rounds = more
-            found = windowed(fabric, task.nodes, rounds=rounds, seed=self.seed)
-            if found is not None:
-                return found, _WINDOWS
-        return moves, how
+            return found, "windows of a ring"
+        return self._forwarded("all-gather")
 
     def _all_to_all(self) -> tuple[ChunkMoves, str]:
         """Return all pairs in slots, as often as a pair has chunks."""

@@ -10,32 +10,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from lightloom.core.columns import Ragged
 from lightloom.core.errors import InfeasibleError
-from lightloom.core.seed import seeded_random
-from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies, no_moves
-from lightloom.problems.fewest_rounds.first_fit import (
-    Packing,
-    resource_widths,
-    route_needs,
+from lightloom.problems.fewest_rounds.chunk_moves import (
+    ChunkMoves,
+    Mask,
+    copies,
+    no_moves,
 )
-from lightloom.routing.congestion import capacity_by_id
-from lightloom.routing.dimension_order import dimension_ordered
+from lightloom.routing.graph import Graph, PathSearch, capacity_by_id
+from lightloom.routing.routes import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
 
 
-Mask = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.float32]
 _WORK = 2**23
+"""Tiles squared times slots in all tries: a few seconds."""
 _MOST_TRIES = 96
 _REACH = 1.5
 """Hops over which a copy makes others less rare, by a factor of e each."""
 _ONE_COPY = 64
-_EVICTIONS = 4
-"""Evictions for each chunk that is missing before the last round."""
+"""What a copy counts in the tile that has it; whole numbers keep sums exact."""
 
 
 def forwarded(
@@ -53,7 +50,6 @@ def forwarded(
     receiver have one chunk more of a near holder, the chunk being the one with
     fewest copies near the receiver; who is left without, or loses a waveguide to
     others, searches the nearest free holder over the edges that are still free.
-    Where one round is left of the bound, all that is missing is packed into it at once.
     The whole is tried again with other draws while the bound is not met.
 
     `fabric`: the grid, with at least one laser. `holds`, `wants`: shape (tiles,
@@ -72,7 +68,7 @@ def forwarded(
     best: ChunkMoves | None = None
     for _ in range(tries):
         most = None if best is None else best.round_count - 1
-        found = _Try(fabric, holds, wants, rng).moves(most, bound)
+        found = _Try(fabric, holds, wants, rng).moves(most)
         best = found or best
         if best is not None and best.round_count <= bound:
             break
@@ -100,7 +96,9 @@ class _Try:
         self._holds, self._planned = holds.copy(), holds.copy()
         self._wants = wants
         self._by_id = capacity_by_id(fabric, fabric.edge_waveguides(*fabric.edges()))
-        self._nearest = NearestHolder(fabric)
+        graph = Graph.of_grid(fabric)
+        self._tail, self._search = graph.tail, PathSearch(graph)
+        self._ids = fabric.edge_ids(graph.tail, graph.head)
         row, col = np.divmod(np.arange(fabric.node_count), fabric.cols)
         self._hops = np.abs(row[:, None] - row) + np.abs(col[:, None] - col)
         # Whole numbers, so that sums in single precision are exact.
@@ -109,7 +107,7 @@ class _Try:
         self._rows: list[tuple[int, int, int]] = []
         self._routes: list[list[int]] = []
 
-    def moves(self, most: int | None, bound: int) -> ChunkMoves | None:
+    def moves(self, most: int | None) -> ChunkMoves | None:
         """Return the moves, or ``None`` where they take more than `most` rounds."""
         round_ = 0
         while (left := int((self._wants & ~self._holds).sum())) > 0:
@@ -118,8 +116,6 @@ class _Try:
                 self._holds
             ):
                 return None
-            if round_ == bound - 1 and self._finish(round_):
-                break
             before = len(self._rows)
             for wavelength in range(self._fabric.lasers):
                 self._slot(round_, wavelength)
@@ -130,26 +126,6 @@ class _Try:
             self._holds = self._planned.copy()
             round_ += 1
         return copies(self._rows, self._routes)
-
-    def _finish(self, round_: int) -> bool:
-        """Send all that is missing in one round, if that is found to be possible."""
-        missing = self._wants & ~self._holds
-        found = last_round(
-            self._fabric,
-            self._holds,
-            missing,
-            self._hops,
-            self._by_id,
-            seed=int(self._rng.integers(2**31)),
-            effort=_EVICTIONS * int(missing.sum()),
-        )
-        if found is None:
-            return False
-        wavelength, chunk, route = found
-        pairs = zip(wavelength.tolist(), chunk.tolist(), strict=True)
-        self._rows += [(round_, light, one) for light, one in pairs]
-        self._routes += route.to_lists()
-        return True
 
     def _slot(self, round_: int, wavelength: int) -> None:
         """Fill one slot."""
@@ -166,12 +142,12 @@ class _Try:
         idle[src] = False
         waiting: Mask = np.asarray(missing.any(axis=1))
         waiting[dst] = False
-        room: list[int] = (self._by_id - load).tolist()
+        room = self._by_id - load
         for tile in np.flatnonzero(waiting).tolist():
             useful = (news[:, tile] > 0) & idle
             if not useful.any():
                 continue
-            path = self._nearest.path(tile, useful, room)
+            path = self._path(tile, useful, room)
             if path is not None:
                 idle[path[0]] = False
                 sent.append((path[0], tile, path))
@@ -185,6 +161,21 @@ class _Try:
         self._planned[dst, chunk] = True
         self._rows += [(round_, wavelength, one) for one in chunk.tolist()]
         self._routes += [one[2] for one in sent]
+
+    def _path(self, tile: int, useful: Mask, room: IntArray) -> list[int] | None:
+        """Return the tiles from the nearest useful one to `tile`, and take the room.
+
+        `useful`: where it may begin, shape (tiles,). `room`: what each edge id still
+        carries; lowered by one along the path.
+        """
+        holders = np.flatnonzero(useful)
+        hops = np.where(room[self._ids] > 0, 1.0, np.inf)
+        ends = np.full(len(holders), tile)
+        least, edges = self._search.cheapest(hops, holders, ends)
+        if least == np.inf:
+            return None
+        room[self._ids[edges]] -= 1
+        return [*self._tail[edges].tolist(), tile]
 
     def _assigned(self, news: Counts, missing: Mask) -> tuple[IntArray, IntArray]:
         """Return senders and receivers, the receivers that miss most first served."""
@@ -224,111 +215,3 @@ class _Try:
                     routes.append(tiles[row])
                     break
         return src[kept], dst[kept], routes
-
-
-_HOLDERS = 6
-
-
-def last_round(
-    fabric: Lightpath,
-    holds: Mask,
-    missing: Mask,
-    hops: IntArray,
-    by_id: IntArray,
-    *,
-    seed: int,
-    effort: int,
-) -> tuple[IntArray, IntArray, Ragged] | None:
-    """Return (wavelength, chunk, route) of all that is missing, in one round.
-
-    Each missing chunk may come from any of its nearest holders, on either
-    dimension-ordered route. ``None`` where the packing fails, or where some tile
-    misses more than it has photodiodes.
-
-    `holds`, `missing`: shape (tiles, chunks). `hops`: distance of each pair of tiles.
-    """
-    if missing.sum(axis=1).max(initial=0) > fabric.lasers:
-        return None
-    tile, chunk = (one.astype(np.int64) for one in np.nonzero(missing))
-    far = int(hops.max()) + 1
-    distance = np.where(holds.T[chunk], hops[tile], far)
-    count = min(_HOLDERS, len(hops))
-    holder = np.argsort(distance, axis=1, kind="stable")[:, :count]
-    nearest = np.take_along_axis(distance, holder, axis=1)
-    src = holder.reshape(-1).astype(np.int64)
-    dst = np.repeat(tile, count)
-    real = (nearest < far).reshape(-1)
-    src = np.where(real, src, np.repeat(holder[:, 0], count))
-    by_row = route_needs(fabric, src, dst, first="row")
-    by_column = route_needs(fabric, src, dst, first="column")
-    needs = [
-        [*by_row[at : at + count], *by_column[at : at + count]]
-        for at in range(0, len(src), count)
-    ]
-    order = np.argsort(-nearest.sum(axis=1), kind="stable").tolist()
-    rng = seeded_random(seed)
-    packing = Packing(needs, resource_widths(by_id), order, rng)
-    packing.fill_only(fabric.lasers, effort)
-    if packing.waiting:
-        return None
-    place = np.array(packing.place, dtype=np.int64).reshape(-1, 2)
-    wavelength, choice = place[:, 0], place[:, 1]
-    row = np.arange(len(tile)) * count + choice % count
-    routes = [
-        dimension_ordered(fabric, src[row], dst[row], first="row"),
-        dimension_ordered(fabric, src[row], dst[row], first="column"),
-    ]
-    both = Ragged.from_lengths(
-        np.concatenate([one.lengths for one in routes]),
-        np.concatenate([one.values for one in routes]),
-    )
-    turn = choice // count
-    return wavelength, chunk, both.take(np.arange(len(tile)) + turn * len(tile))
-
-
-class NearestHolder:
-    """Searches a grid backwards from a tile, breadth first."""
-
-    def __init__(self, fabric: Lightpath) -> None:
-        tail, head = fabric.edges()
-        ids = fabric.edge_ids(tail, head)
-        self._into: list[list[tuple[int, int]]] = [[] for _ in range(fabric.node_count)]
-        for one, two, edge in zip(
-            tail.tolist(), head.tolist(), ids.tolist(), strict=True
-        ):
-            self._into[two].append((one, edge))
-
-    def path(
-        self, tile: int, wanted: npt.NDArray[np.bool_], room: list[int]
-    ) -> list[int] | None:
-        """Return the tiles from the nearest wanted one to `tile`, and take the room.
-
-        `wanted`: where it may begin, shape (tiles,). `room`: what each edge id still
-        carries; lowered by one along the path.
-        """
-        goals = wanted.tolist()
-        onward: dict[int, tuple[int, int]] = {tile: (-1, -1)}
-        front = [tile]
-        while front:
-            new: list[int] = []
-            for at in front:
-                for before, edge in self._into[at]:
-                    if before in onward or room[edge] <= 0:
-                        continue
-                    onward[before] = (at, edge)
-                    if goals[before]:
-                        return _taken(before, onward, room)
-                    new.append(before)
-            front = new
-        return None
-
-
-def _taken(
-    start: int, onward: dict[int, tuple[int, int]], room: list[int]
-) -> list[int]:
-    """Return the path from `start`, its room taken."""
-    path = [start]
-    while (step := onward[path[-1]])[1] >= 0:
-        room[step[1]] -= 1
-        path.append(step[0])
-    return path

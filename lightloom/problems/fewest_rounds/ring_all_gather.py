@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.problems.fewest_rounds.chunk_moves import ChunkMoves, copies, copies_of
-from lightloom.routing.dimension_order import dimension_ordered
+from lightloom.routing.routes import dimension_ordered
 
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.lightpath import Lightpath
 
 
-def ring_all_gather(
-    fabric: Lightpath, collective: Collective, *, late: bool = False
-) -> ChunkMoves:
+def ring_all_gather(fabric: Lightpath, collective: Collective) -> ChunkMoves:
     """Return an all-gather of one chunk per rank over two wavelengths, or one.
 
     In round r every rank passes on what it received in round r - 1: forward on
     wavelength 0 and backward on wavelength 1. One waveguide per edge is enough, and
     with up to two lasers the rounds meet the receive bound. What goes backward ends a
-    round earlier where ranks are even, or begins one round later if it is to be `late`.
+    round earlier where ranks are even.
 
     `collective`: what is to be done, one chunk a rank; its nodes are the ranks in
     order.
@@ -35,14 +33,13 @@ def ring_all_gather(
     rows: list[tuple[int, int, int]] = []
     routes: list[list[int]] = []
     steps = [ring.route(place, place + 1) for place in range(count)]
-    wait = int(late and count - 1 - forward < forward)
     for round_ in range(forward):
         for place in range(count):
             rows.append((round_, 0, rank[ring.order[(place - round_) % count]]))
             routes.append(steps[place])
             if round_ < count - 1 - forward:
                 told = (place + 1 + round_) % count
-                rows.append((round_ + wait, 1, rank[ring.order[told]]))
+                rows.append((round_, 1, rank[ring.order[told]]))
                 routes.append(steps[place][::-1])
     return copies(rows, routes)
 
@@ -90,10 +87,6 @@ class LightRing:
         self.order = sorted(
             (tile for tile in ring if tile in members), key=self._visit.__getitem__
         )
-
-    def edges(self) -> list[tuple[int, int]]:
-        """Return every directed edge the ring runs over, in its direction."""
-        return list(itertools.pairwise(self._walk[: self._length + 1]))
 
     def route(self, place: int, other: int) -> list[int]:
         """Return the tiles on the way forward from one place of the ring to another.

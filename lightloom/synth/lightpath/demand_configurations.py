@@ -11,8 +11,8 @@ from lightloom.core.columns import Ragged
 from lightloom.core.errors import InfeasibleError
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.plans.edge_colouring import edge_colours
-from lightloom.routing.congestion import capacity_by_id, check_reachable
-from lightloom.routing.dimension_order import dimension_ordered
+from lightloom.routing.graph import capacity_by_id, check_reachable
+from lightloom.routing.routes import dimension_ordered
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_configurations.exact_division import MOST_PAIRS, LitDivision
 from lightloom.synth.demand_configurations.lines import node_lines

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.circuit import Circuits
-from lightloom.core.columns import Ragged
-from lightloom.routing.congestion import capacity_by_id
-from lightloom.routing.dimension_order import bent_routes
+from lightloom.routing.graph import capacity_by_id
 from lightloom.routing.rectangle_cuts import straight_cuts
+from lightloom.routing.routes import bent_routes, lit_circuits
 from lightloom.synth.demand_configurations.counts import nested_units
 from lightloom.synth.demand_configurations.durations import (
     durations_of_counts,
@@ -27,9 +25,10 @@ from lightloom.synth.demand_configurations.search import Division
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lightloom.core.circuit import Circuits
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
-    from lightloom.routing.dimension_order import Route
+    from lightloom.routing.routes import Route
     from lightloom.synth.demand_configurations.unit_flows import PairUnits
 
 
@@ -185,22 +184,11 @@ class FewWaveguides:
         return LitDivision(division, tuple(placed))
 
     def _circuits(self, pair: IntArray, placement: LightPathPlacement) -> Circuits:
-        together: dict[Route, list[int]] = {}
-        for each, number, wavelength in zip(
-            pair.tolist(),
-            placement.route.tolist(),
-            placement.wavelength.tolist(),
-            strict=True,
-        ):
-            if wavelength >= 0:
-                route = self._routes[each][number][0]
-                together.setdefault(route, []).append(wavelength)
-        routes = sorted(together, key=lambda route: (route[0], route[-1], route))
-        return Circuits(
-            np.array([route[0] for route in routes], dtype=np.int64),
-            np.array([route[-1] for route in routes], dtype=np.int64),
-            Ragged.from_lists([sorted(together[route]) for route in routes]),
-            Ragged.from_lists([list(route) for route in routes]),
+        columns = (pair, placement.route, placement.wavelength)
+        return lit_circuits(
+            (self._routes[each][number][0], wavelength)
+            for each, number, wavelength in np.stack(columns, axis=1).tolist()
+            if wavelength >= 0
         )
 
 

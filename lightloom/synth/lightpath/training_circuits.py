@@ -14,9 +14,9 @@ from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.units import PS_PER_US
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.replay.workload import ocs_period_ps
-from lightloom.routing.congestion import capacity_by_id
-from lightloom.routing.dimension_order import dimension_ordered
+from lightloom.routing.graph import capacity_by_id
 from lightloom.routing.minimum_congestion import minimum_congestion
+from lightloom.routing.routes import dimension_ordered
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_subsets import largest_pairs, light_most, most_partners
 from lightloom.synth.fabrics.training_plug import TrainingCircuits

@@ -13,7 +13,7 @@ from lightloom.core.outcome import Limit, Outcome, Reason
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.models.wavelength_colouring import build_colouring
+from lightloom.models.rounds import build_colouring
 from lightloom.problems.fewest_rounds import exact_rounds as exact
 from lightloom.problems.fewest_rounds.exact_rounds import fewest_rounds
 from lightloom.problems.fewest_rounds.round_bounds import RoundBound, round_bounds

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.problems.fewest_rounds.all_to_all_slots import (
+from lightloom.problems.fewest_rounds.slots import (
     Slots,
     all_to_all_slots,
     balanced_square,
     symmetric_slots,
 )
-from lightloom.routing.congestion import capacity_by_id
+from lightloom.routing.graph import capacity_by_id
 
 
 def check(fabric: Lightpath, slots: Slots, count: int) -> None:
@@ -40,7 +40,10 @@ def check(fabric: Lightpath, slots: Slots, count: int) -> None:
 
 
 @pytest.mark.parametrize("waveguides", [1, 2, 4, 8])
-@pytest.mark.parametrize("side", [(4, 4), (4, 8), (6, 8), (8, 8), (12, 4)])
+@pytest.mark.parametrize(
+    "side",
+    [(4, 4), (4, 8), (6, 8), (8, 8), pytest.param((12, 4), marks=pytest.mark.slow)],
+)
 def test_at_the_bound(side: tuple[int, int], waveguides: int) -> None:
     """Grids of such sides meet the receive or the cut bound."""
     fabric = Lightpath(rows=side[0], cols=side[1], waveguides=waveguides)

@@ -12,7 +12,7 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.problems.fewest_rounds import few_rounds
 from lightloom.problems.fewest_rounds.chunk_moves import to_schedule
-from lightloom.problems.fewest_rounds.window_rounds import compact_ring, windowed
+from lightloom.problems.fewest_rounds.planned_rounds import compact_ring, windowed
 from lightloom.validate import verify
 
 
@@ -84,8 +84,8 @@ def test_fewer_rounds_than_tiles_can_receive() -> None:
         (4, 8, 8, 4),
         (8, 8, 16, 4),
         (3, 16, 8, 6),
-        (12, 12, 16, 9),
-        (16, 16, 16, 16),
+        pytest.param(12, 12, 16, 9, marks=pytest.mark.slow),
+        pytest.param(16, 16, 16, 16, marks=pytest.mark.slow),
     ],
 )
 def test_no_laser_is_idle(rows: int, cols: int, lasers: int, rounds: int) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.problems.least_congestion.path_search import (
+from lightloom.routing.graph import (
+    Graph,
     PathSearch,
     RequestedPairs,
     Walks,
 )
-from lightloom.routing.graph import Graph
 from lightloom.solvers import SOLVERS, SolveOptions
 from lightloom.solvers.child import solve_in_child
 from lightloom.solvers.standard_form import StandardForm
@@ -34,13 +33,12 @@ _PASSES = (8, 24)
 """Fewest and most smoothing passes ..."""
 _PASS_WORK = 6_000_000
 """... and edges times sources of all of them."""
-_LEVELS = (0.95, 0.9, 0.8, 0.65, 0.0)
-"""Edges may have a length if their use is at least this part of the largest."""
 _MOST_ENTRIES = 120_000
-"""Largest linear program, in (walk, edge) entries."""
+"""Largest linear program, in (walk, edge) entries: a minute of interior points."""
 _FEW_ENTRIES = 4_000
 """Largest one that is solved at once, in milliseconds."""
 _MOST_ROUNDS = 30
+"""Linear programs of a search; most end after five."""
 _MIXES = (1.0, 0.3)
 """Weights of the program's lengths, against the best ones, in the lengths searched."""
 _EXACT = 1e-6
@@ -50,10 +48,9 @@ _EXACT = 1e-6
 class EdgeLengthSearch:
     """A search for edge lengths that prove a large congestion.
 
-    First smoothing (`SmoothedRouting`), which finds out which edges matter; then the
-    linear program of edge lengths by row generation, for the most used edges alone
-    and then for more and more of them. Every bound is that of rational lengths,
-    proved by `check_edge_lengths`; floating point only proposes.
+    First smoothing (`SmoothedRouting`), which finds good lengths and walks; then the
+    linear program of edge lengths by row generation. Every bound is that of rational
+    lengths, proved by `check_edge_lengths`; floating point only proposes.
 
     `src`, `dst`: requests, each with a route; at least one.
 
@@ -67,39 +64,44 @@ class EdgeLengthSearch:
         self._graph, self._rows = graph.opened()
         ones = np.ones(len(src), dtype=np.int64)
         self._pairs = RequestedPairs.of(graph.node_count, src, dst, ones)
-        search = PathSearch(self._graph)
-        self._smooth = SmoothedRouting(self._graph, self._pairs, search)
-        self._passes = 0
-        self._level = 0
-        self._size = -1
-        self._best = self._smooth.length
+        self._search = PathSearch(self._graph)
+        self._smooth = SmoothedRouting(self._graph, self._pairs, self._search)
+        self._program: LengthProgram | None = None
+        self._length, self._value, self._grew = self._smooth.length, 0.0, False
+        self._given_up = False
         self.bound = 0
         self.finished = False
-        self._take(self._best, 0.0)
+        self._take(self._length, 0.0)
         self.witness: EdgeLengths
 
     @property
     def exhausted(self) -> bool:
         """Whether `advance` would do nothing."""
-        return self.finished or self._level >= len(_LEVELS)
+        return self.finished or self._given_up
 
     def advance(self, goal: int) -> None:
-        """Search on: smooth and solve small programs, or the one of the next level."""
-        if not self._passes:
+        """Search on: smooth and solve small programs, then large ones."""
+        most = _MOST_ENTRIES
+        if self._program is None:
+            most = _FEW_ENTRIES
             self._smoothen(goal)
-            while self._next_level(goal, _FEW_ENTRIES):
-                pass
-        elif not self._next_level(goal, _MOST_ENTRIES):
-            self._level = len(_LEVELS)
-
-    def _next_level(self, goal: int, most: int) -> bool:
-        """Solve the next level; return whether there was one, small enough."""
-        if self.bound >= goal or self.exhausted:
-            return False
-        if not self._solve_level(_LEVELS[self._level], goal, most):
-            return False
-        self._level += 1
-        return True
+            self._program = LengthProgram(self._graph.capacity, self._pairs)
+            # The first paths were tried when nothing was known of the loads.
+            walks = self._smooth.walks[len(self._smooth.walks) // 4 :]
+            self._program.add(Walks.join(walks))
+            self._price(self._length)
+        for _ in range(_MOST_ROUNDS):
+            if self.bound >= goal or self._program.entries > most:
+                break
+            optimum = self._improve(self._program)
+            if optimum is None:
+                break
+            if math.ceil(self._value - _EXACT) > self.bound:
+                self._take(self._length, self._value)
+            if math.ceil(optimum - _EXACT) <= self.bound or not self._grew:
+                self.finished = True
+                return
+        self._given_up = most == _MOST_ENTRIES
 
     def _smoothen(self, goal: int) -> None:
         """Pass over all sources until the bound meets the goal, or often enough."""
@@ -107,39 +109,34 @@ class EdgeLengthSearch:
         fewest, most = _PASSES
         for _ in range(min(most, max(fewest, _PASS_WORK // max(work, 1)))):
             self._smooth.step()
-            self._passes += 1
             if self._smooth.bound > goal - 1 + _EXACT:
                 break
-        self._best = self._smooth.length
-        self._take(self._best, self._smooth.bound)
+        self._length = self._smooth.length
+        self._take(self._length, self._smooth.bound)
 
-    def _solve_level(self, part: float, goal: int, most: int) -> bool:
-        """Find the best lengths of the edges that are used most, unless too many."""
-        use = self._smooth.use
-        small = Contraction.of(
-            self._graph, self._pairs, np.flatnonzero(use >= part * use.max())
-        )
-        size = int(small.priced.sum())
-        if not len(small.pairs) or (part and size == self._size):
-            return True
-        level = _Level(small, self._best)
-        level.add(Walks.join(self._smooth.walks[len(self._smooth.walks) // 4 :]))
-        for _ in range(_MOST_ROUNDS):
-            if level.entries > most:
-                return False
-            ceiling = level.improve(self._seed)
-            if ceiling is None:
-                break
-            if math.ceil(level.value - _EXACT) > self.bound:
-                self._best = small.expand(level.length)
-                self._take(self._best, level.value)
-            if self.bound >= goal:
-                break
-            if math.ceil(ceiling - _EXACT) <= self.bound or not level.grew:
-                self.finished = not part
-                break
-        self._size = size
-        return True
+    def _improve(self, program: LengthProgram) -> float | None:
+        """Solve the program, and price its lengths; return its optimum, if any."""
+        solved = program.solve(self._seed)
+        if solved is None:
+            return None
+        point, optimum = solved
+        self._grew, centre = False, self._length
+        for mix in _MIXES:
+            self._price(mix * point + (1 - mix) * centre)
+        return optimum
+
+    def _price(self, length: FloatArray) -> None:
+        """Keep lengths if they are the best, and add the shortest paths to the program.
+
+        Of equally short paths those of few hops are the stronger rows.
+        """
+        nudge = 1e-12 * float(length.max(initial=0.0)) + 1e-15
+        distance, walks = self._search.shortest(length + nudge, self._pairs)
+        value = float(distance @ self._pairs.count)
+        if value > self._value:
+            self._value, self._length = value, length
+        assert self._program is not None
+        self._grew = bool(self._program.add(walks)) or self._grew
 
     def _take(self, length: FloatArray, value: float) -> None:
         """Round lengths, prove what they prove, and keep them if that is more."""
@@ -158,62 +155,6 @@ class EdgeLengthSearch:
                 self.bound, self.witness = proven, witness
             if proven >= math.ceil(value - _EXACT):
                 return
-
-
-class _Level:
-    """The linear program of some edges, and the best lengths found for them.
-
-    `length`: the best lengths, of the contracted graph. `grew`: whether the last
-    `improve` found new walks.
-    """
-
-    def __init__(self, small: Contraction, whole_length: FloatArray) -> None:
-        self._small = small
-        self._search = PathSearch(small.graph)
-        self._numbers = np.cumsum(small.priced) - 1
-        capacity = small.graph.capacity[small.priced]
-        self._program = LengthProgram(capacity, small.pairs)
-        self.length = small.shrink(whole_length)
-        self.grew = True
-        self.value = self._price(self.length)
-
-    @property
-    def entries(self) -> int:
-        """Size of the program."""
-        return self._program.entries
-
-    def add(self, walks: Walks) -> None:
-        """Add walks of the whole graph."""
-        self._add(self._small.walks(walks))
-
-    def improve(self, seed: int) -> float | None:
-        """Solve the program, and price its lengths; return its optimum, if any."""
-        solved = self._program.solve(seed)
-        if solved is None:
-            return None
-        found, optimum = solved
-        point = np.zeros(len(self.length))
-        point[self._small.priced] = found
-        self.grew, centre = False, self.length
-        for mix in _MIXES:
-            length = mix * point + (1 - mix) * centre
-            value = self._price(length)
-            if value > self.value:
-                self.value, self.length = value, length
-        return optimum
-
-    def _price(self, length: FloatArray) -> float:
-        """Return the sum of distances, and add the shortest paths to the program."""
-        # Of equally short paths those of few hops are the stronger rows.
-        nudge = 1e-12 * float(length.max(initial=0.0)) + 1e-15
-        distance, walks = self._search.shortest(length + nudge, self._small.pairs)
-        stays = self._small.priced[walks.edge]
-        self._add(Walks(walks.pair, walks.walk[stays], walks.edge[stays]))
-        return float(distance @ self._small.pairs.count)
-
-    def _add(self, walks: Walks) -> None:
-        walks = Walks(walks.pair, walks.walk, self._numbers[walks.edge])
-        self.grew = bool(self._program.add(walks)) or self.grew
 
 
 _SOLVER = "highs"
@@ -313,101 +254,6 @@ class LengthProgram:
             offset=0.0,
             maximise=True,
         )
-
-
-_FREE = -1
-
-
-@dataclass(frozen=True, eq=False)
-class Contraction:
-    """What is left of a graph and its pairs when only some edges have a length.
-
-    Nodes that reach each other over edges of length 0 are one node, pairs are pairs
-    of those, and parallel edges are one: best lengths give them the same.
-
-    `graph`: the contracted graph, sorted by (tail, head); the capacity of an edge is
-    that of all edges it stands for. `pairs`: the pairs whose ends are still two nodes;
-    may be none. `edge`: edge of `graph` that each edge stands behind, -1 inside a node.
-    `priced`: whether each edge of `graph` may have a length, shape (edges of `graph`,).
-    """
-
-    graph: Graph
-    pairs: RequestedPairs
-    edge: IntArray
-    priced: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-    _pair: IntArray
-    _capacity: IntArray
-
-    @classmethod
-    def of(cls, graph: Graph, pairs: RequestedPairs, priced: IntArray) -> Contraction:
-        """Contract all edges of a graph but some.
-
-        `graph`: all edges open and sorted by (tail, head). `priced`: edges that may
-        have a length, ascending.
-        """
-        node, count = _joined(graph, priced)
-        tail, head = node[graph.tail], node[graph.head]
-        outer = np.flatnonzero(tail != head)
-        key, row = np.unique(tail[outer] * count + head[outer], return_inverse=True)
-        edge = np.full(len(tail), _FREE, dtype=np.int64)
-        edge[outer] = row
-        capacity = np.zeros(len(key), dtype=np.int64)
-        np.add.at(capacity, row, graph.capacity[outer])
-        free = np.ones(len(tail), dtype=np.bool_)
-        free[priced] = False
-        has_length = np.ones(len(key), dtype=np.bool_)
-        has_length[edge[outer][free[outer]]] = False
-        small = Graph(count, key // count, key % count, capacity)
-        src, dst = node[pairs.src], node[pairs.dst]
-        apart = np.flatnonzero(src != dst)
-        few = RequestedPairs.of(count, src[apart], dst[apart], pairs.count[apart])
-        pair = np.full(len(pairs), _FREE, dtype=np.int64)
-        pair[apart] = np.searchsorted(
-            few.src * count + few.dst, src[apart] * count + dst[apart]
-        )
-        return cls(small, few, edge, has_length, pair, graph.capacity)
-
-    def walks(self, walks: Walks) -> Walks:
-        """Return walks of the whole graph over edges that may have a length."""
-        pair = self._pair[walks.pair]
-        kept = np.flatnonzero(pair != _FREE)
-        place = np.full(len(pair), _FREE, dtype=np.int64)
-        place[kept] = np.arange(len(kept))
-        edge = self.edge[walks.edge]
-        stays = (place[walks.walk] != _FREE) & (edge != _FREE)
-        stays[stays] = self.priced[edge[stays]]
-        return Walks(pair[kept], place[walks.walk[stays]], edge[stays])
-
-    def shrink(self, length: FloatArray) -> FloatArray:
-        """Return lengths of the contracted graph like those of the whole one."""
-        outer = np.flatnonzero(self.edge != _FREE)
-        weight = self._capacity[outer] * length[outer]
-        size = len(self.priced)
-        total = np.bincount(self.edge[outer], weight, size) * self.priced
-        # Capacities are positive: every edge stands for some open edge.
-        small: FloatArray = total / max(float(total.sum()), np.finfo(float).tiny)
-        return small / self.graph.capacity
-
-    def expand(self, length: FloatArray) -> FloatArray:
-        """Return the lengths of the whole graph that contracted ones stand for."""
-        outer = self.edge != _FREE
-        whole = np.zeros(len(self.edge))
-        whole[outer] = (length * self.priced)[self.edge[outer]]
-        return whole
-
-
-def _joined(graph: Graph, priced: IntArray) -> tuple[IntArray, int]:
-    """Return the component of each node over the other edges, and their number."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    free = np.ones(len(graph.tail), dtype=np.bool_)
-    free[priced] = False
-    ends = (graph.tail[free], graph.head[free])
-    nodes = graph.node_count
-    links = csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), (nodes, nodes))
-    count, node = connected_components(links, directed=True, connection="strong")
-    return node.astype(np.int64), int(count)
 
 
 _BLOCKS = 32

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from lightloom.problems.fewest_rounds.all_reduce_exchange import (
+from lightloom.problems.fewest_rounds.chunk_moves import copies
+from lightloom.problems.fewest_rounds.planned_rounds import (
     exchanging,
-    lightest_first,
     root_blocks,
 )
-from lightloom.problems.fewest_rounds.chunk_moves import copies
 from tests.problems.fewest_rounds.test_few_rounds import OPS, Lightpath, solved
 
 
@@ -71,10 +69,3 @@ def test_no_exchange_of_three_and_none_without_a_second_wavelength() -> None:
     both = exchanging(one, 2)
     assert both is not None
     assert (both.round_count, sorted(both.wavelength.tolist())) == (1, [0, 1])
-
-
-def test_the_lightest_round_comes_first() -> None:
-    """The others keep their order."""
-    rows = [(0, 0, 0), (0, 1, 1), (1, 0, 2), (2, 0, 3), (2, 1, 4)]
-    moves = lightest_first(copies(rows, [[0, 1]] * 5))
-    assert np.array_equal(moves.round, [1, 1, 0, 2, 2])

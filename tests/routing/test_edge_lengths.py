@@ -17,18 +17,16 @@ from hypothesis import strategies as st
 from lightloom.core.columns import column
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.problems.least_congestion.certified_routing import (
-    CertifiedRouting,
-    certified_routing,
-)
-from lightloom.problems.least_congestion.edge_lengths import (
-    Contraction,
+from lightloom.routing.edge_lengths import (
     EdgeLengthSearch,
     rational_lengths,
 )
-from lightloom.problems.least_congestion.path_search import PathSearch, RequestedPairs
 from lightloom.routing.graph import Graph
-from lightloom.routing.minimum_congestion import minimum_congestion
+from lightloom.routing.minimum_congestion import (
+    Routing,
+    certified_routing,
+    minimum_congestion,
+)
 from lightloom.validate.certificates.congestion import (
     MOST_UNITS,
     check_edge_lengths,
@@ -52,7 +50,7 @@ def _graph(network: nx.DiGraph, seed: int = 0, most: int = 1) -> Graph:
     return Graph(network.number_of_nodes(), tail, head, capacity)
 
 
-def _check(graph: Graph, src: np.ndarray, dst: np.ndarray, r: CertifiedRouting) -> None:
+def _check(graph: Graph, src: np.ndarray, dst: np.ndarray, r: Routing) -> None:
     """Recompute routes, congestion and bound from scratch."""
     room = {
         (a, b): c for a, b, c in zip(*(x.tolist() for x in graph.edges), strict=True)
@@ -161,30 +159,6 @@ def _fractional(graph: Graph, src: np.ndarray, dst: np.ndarray) -> float:
     return float(found.fun)
 
 
-@settings(deadline=None, max_examples=40)
-@given(data=st.data())
-def test_contraction_keeps_distances(data: DataObject) -> None:
-    """Distances in the contracted graph are those of the whole one."""
-    nodes = data.draw(st.integers(3, 9))
-    chance = data.draw(st.floats(0, 0.5))
-    network = nx.gnp_random_graph(nodes, chance, seed=1, directed=True)
-    network.add_edges_from((a, (a + 1) % nodes) for a in range(nodes))
-    graph, _ = _graph(network, 3, 4).opened()
-    edges = st.integers(0, len(graph.tail) - 1)
-    priced = column(sorted(data.draw(st.sets(edges, min_size=1))))
-    src, dst = np.divmod(np.arange(nodes**2), nodes)
-    apart = src != dst
-    ones = np.ones(int(apart.sum()), dtype=np.int64)
-    pairs = RequestedPairs.of(nodes, src[apart], dst[apart], ones)
-    small = Contraction.of(graph, pairs, priced)
-    length = np.arange(1.0, len(small.priced) + 1) * small.priced
-    whole = small.expand(length)
-    assert whole @ graph.capacity == pytest.approx(length @ small.graph.capacity)
-    total = float(PathSearch(graph).distances(whole, pairs).sum())
-    inner = PathSearch(small.graph).distances(length, small.pairs)
-    assert total == pytest.approx(float(inner @ small.pairs.count))
-
-
 def test_rational_lengths_are_simple_where_they_can_be() -> None:
     """Thirds come out as multiples of a third; all lengths add up as they must."""
     capacity = column([1, 2, 1])
@@ -255,7 +229,7 @@ def test_same_result_under_two_hash_seeds() -> None:
     code = (
         "import numpy as np;"
         "from lightloom.instances.fabrics.lightpath import Lightpath;"
-        "from lightloom.problems.least_congestion import certified_routing as room;"
+        "from lightloom.routing import minimum_congestion as room;"
         "r = np.random.default_rng([3, 1, 16]); s = np.arange(16);"
         "d = r.permutation(16); k = s != d;"
         "f = room.certified_routing(Lightpath(rows=4, cols=4), s[k], d[k], seed=9);"
