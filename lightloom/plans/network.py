@@ -77,6 +77,18 @@ class RankNetwork:
         direct = np.bincount(self.pair, minlength=self.ranks**2)[self.pair] == 1
         return len(np.unique(self.link[direct])) == len(self.ps_per_byte)
 
+    def strides(self) -> tuple[int, ...]:
+        """Return how far on each rank of a ring has links to, all of one rate.
+
+        None where links join some ranks otherwise, or ranks stand in no ring.
+        """
+        direct = np.bincount(self.pair, minlength=self.ranks**2) == 1
+        if len(self.shape) != 1 or len(np.unique(self.ps_per_byte)) > 1:
+            return ()
+        src, dst = np.divmod(np.flatnonzero(direct), self.ranks)
+        stride, count = np.unique((dst - src) % self.ranks, return_counts=True)
+        return tuple(stride.tolist()) if (count == self.ranks).all() else ()
+
     def costs(self) -> FloatArray:
         """Return the time of a byte on all links from u to v, shape (n, n)."""
         cost = np.zeros(self.ranks**2)
