@@ -290,6 +290,9 @@ program takes four times as long for .3 %.
 _MOST_TOGETHER = 1 << 13
 """Ranks in all rounds up to which walks are chosen together, at a second for half."""
 
+_ROUNDING = 1e-3
+"""What the solver's last digits may add to a whole number."""
+
 
 @dataclass(frozen=True, eq=False)
 class LiftWalks:
@@ -311,7 +314,7 @@ class LiftWalks:
         return sum(int(np.bincount(one[one >= 0]).max(initial=0)) for one in arc)
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=64)
 def even_walks_of(lift: Lift, pieces: int, rounds: tuple[int, ...] = ()) -> LiftWalks:
     """Return shortest walks that load the arcs of each round evenly.
 
@@ -332,6 +335,8 @@ def even_walks_of(lift: Lift, pieces: int, rounds: tuple[int, ...] = ()) -> Lift
     waits = len(rounds) > 1 or lift.ranks * sum(rounds) <= _MOST_WAITING
     moves = shortest_moves(lift, rounds, waits=waits)
     assert moves is not None
+    if load < least_load(moves) * pieces + 1 - _ROUNDING:
+        return chosen  # the best, since loads are whole numbers
     amounts = whole_amounts(moves, pieces)
     if amounts is None:
         return chosen
