@@ -651,18 +651,20 @@ def _rails(setting: Setting) -> Iterator[Mapping[str, object]]:
         return
     if len(sizes) != 2:
         return
-    inside, between = (
-        float(network.ps_per_byte[network.arc_links(0, other)].max())
-        for other in (1, sizes[1])
-    )
+    near, far = network.arc_links(0, 1), network.arc_links(0, sizes[1])
+    inside = float(network.ps_per_byte[near].max())
+    # Ranks of a server may share the links out of it.
+    shared = np.isin(far, network.arc_links(1, 1 + sizes[1]))
+    between = float((network.ps_per_byte[far] * np.where(shared, sizes[1], 1)).max())
+    one_port = bool(np.isin(far, near).any())
     data = setting.buffer_bytes / network.step_ps
-    if inside >= between or data * between < sizes[1]:
+    if data * between < sizes[1]:
         return
     best: list[tuple[float, int, tuple[int, ...]]] = []
     for ports in sorted({min(one, sizes[0] - 1) for one in (*_RAIL_TREES, sizes[0])}):
         arcs = tree_arcs(sizes[0], ports)
-        loads = _rail_loads(arcs, *sizes, inside, between)
-        equal = math.sqrt((loads.shape[1] - 1) * data * between / sizes[1])
+        loads = _rail_loads(arcs, *sizes, inside, between, one_port=one_port)
+        equal = math.sqrt((loads.shape[1] - 1) * data * loads.sum(axis=1).max())
         for count in sorted({max(1, round(part * equal)) for part in _FEWER}):
             if count * len(arcs.parent) * sizes[1] <= _MOST_RAIL_ROWS:
                 rounds, pieces = _unequal_pieces(loads * data, count)
@@ -672,17 +674,27 @@ def _rails(setting: Setting) -> Iterator[Mapping[str, object]]:
 
 
 def _rail_loads(
-    arcs: TreeArcs, servers: int, gpus: int, inside: float, between: float
+    arcs: TreeArcs,
+    servers: int,
+    gpus: int,
+    inside: float,
+    between: float,
+    *,
+    one_port: bool,
 ) -> FloatArray:
     """Return how long a piece loads links, by rounds since its first: (links, rounds).
 
     Links that are loaded alike are one. In the unit of `inside` and `between`, the
-    times of a byte on links in a server and from one to another.
+    times of a byte on links in a server and from one to another; with `one_port` a
+    rank has the same links for both.
     """
     trees, deep = len(arcs.tree_depths), int(arcs.tree_depths.max())
     loads = np.zeros((2 * servers + 2, deep + 2))
     for ends in (arcs.parent, servers + arcs.child):
         np.add.at(loads, (ends, arcs.depth), between / gpus / trees)
+    if one_port:
+        loads[2 * servers] = loads[0]
+        loads[: 2 * servers, deep + 1] = inside * (gpus - 1) / gpus
     loads[2 * servers, 0] = inside
     loads[2 * servers + 1, deep + 1] = inside * (gpus - 1) / gpus
     return np.unique(loads, axis=0)
