@@ -22,7 +22,7 @@ from lightloom.core.errors import NoAnswerError
 from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
-    from lightloom.synth.auto.candidate_pool import Candidate
+    from lightloom.synth.auto import Candidate
     from lightloom.synth.synthesise import Synthesis
     from lightloom.validate import CertificateReport
 

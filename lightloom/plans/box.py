@@ -128,8 +128,6 @@ class PartRanges:
     `part`, `parts`: which part of how many. `order`: order in which dimensions are
     gathered. `blocks`: ``True``: rank i's piece is in block i, as the operation says.
     ``False``: pieces are laid out so that all that a rank has gathered is one range.
-    `apart`: where given, ranks with this digit along the first gathered dimension have
-    no pieces: there are so many fewer. For pieces that are not in blocks.
     """
 
     box: Dimensions
@@ -137,17 +135,11 @@ class PartRanges:
     parts: int
     order: tuple[int, ...]
     blocks: bool
-    apart: int | None = None
 
     @property
     def pieces(self) -> int:
         """Pieces of the part."""
-        return prod(map(self._size, self.order))
-
-    def _size(self, dimension: int) -> int:
-        """Return how many pieces differ along a dimension only."""
-        fewer = self.apart is not None and dimension == self.order[0]
-        return self.box.sizes[dimension] - fewer
+        return prod(self.box.sizes[dimension] for dimension in self.order)
 
     def ranges(self, rank: IntArray, free: Sequence[int]) -> tuple[IntArray, IntArray]:
         """Return the pieces of all ranks that differ from these along `free` only.
@@ -156,7 +148,7 @@ class PartRanges:
         shape (ranges,).
         """
         if not self.blocks:
-            size = prod(map(self._size, free))
+            size = prod(self.box.sizes[dimension] for dimension in free)
             place = self._place(rank) // size * size
             first = (self.part * self.pieces + place)[:, None]
             return first, np.full(1, size, dtype=np.int64)
@@ -172,12 +164,8 @@ class PartRanges:
         """Return the place of ranks when the first gathered dimension runs fastest."""
         place, stride = np.zeros_like(rank), 1
         for dimension in self.order:
-            digit = self.box.digit(rank, dimension)
-            if self.apart is not None and dimension == self.order[0]:
-                digit = digit - (digit > self.apart)
-                digit = np.minimum(digit, self._size(dimension) - 1)
-            place = place + digit * stride
-            stride *= self._size(dimension)
+            place = place + self.box.digit(rank, dimension) * stride
+            stride *= self.box.sizes[dimension]
         return place
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -55,12 +56,11 @@ class RankNetwork:
 
     @classmethod
     def full(cls, ranks: int) -> RankNetwork:
-        """Return ranks that all send and receive at one rate, to whomever they like."""
-        src, dst = np.nonzero(~np.eye(ranks, dtype=np.bool_))
-        pair = src * ranks + dst
-        link = np.concatenate([src, ranks + dst])
-        once = np.ones(2 * ranks)
-        return cls(ranks, np.tile(pair, 2), link, once, 0, (ranks,))
+        """Return ranks that all send and receive at one rate, to whomever they like.
+
+        The same object for the same number, by which searches know what they found.
+        """
+        return _full(ranks)
 
     def turned(self) -> RankNetwork:
         """Return the network with all messages turned around, always the same one."""
@@ -76,6 +76,18 @@ class RankNetwork:
         """Whether each link is the whole way from some rank to another."""
         direct = np.bincount(self.pair, minlength=self.ranks**2)[self.pair] == 1
         return len(np.unique(self.link[direct])) == len(self.ps_per_byte)
+
+    def strides(self) -> tuple[int, ...]:
+        """Return how far on each rank of a ring has links to, all of one rate.
+
+        None where links join some ranks otherwise, or ranks stand in no ring.
+        """
+        direct = np.bincount(self.pair, minlength=self.ranks**2) == 1
+        if len(self.shape) != 1 or len(np.unique(self.ps_per_byte)) > 1:
+            return ()
+        src, dst = np.divmod(np.flatnonzero(direct), self.ranks)
+        stride, count = np.unique((dst - src) % self.ranks, return_counts=True)
+        return tuple(stride.tolist()) if (count == self.ranks).all() else ()
 
     def costs(self) -> FloatArray:
         """Return the time of a byte on all links from u to v, shape (n, n)."""
@@ -211,6 +223,16 @@ class RankNetwork:
         both = (digits[:, None, :] - digits[:, :, None]) % sizes
         found: IntArray = np.ravel_multi_index(tuple(both), self.shape).astype(np.int64)
         return found
+
+
+@functools.lru_cache(maxsize=16)
+def _full(ranks: int) -> RankNetwork:
+    """Return ranks that all send and receive at one rate."""
+    src, dst = np.nonzero(~np.eye(ranks, dtype=np.bool_))
+    pair = src * ranks + dst
+    link = np.concatenate([src, ranks + dst])
+    once = np.ones(2 * ranks)
+    return RankNetwork(ranks, np.tile(pair, 2), link, once, 0, (ranks,))
 
 
 def link_marks(message_ps: csr_array) -> list[bytes]:

@@ -30,17 +30,19 @@ def timed_rounds(
     part: IntArray,
     port: IntArray,
     parts: int,
+    length: IntArray | None = None,
 ) -> list[Round]:
     """Return the rounds of a broadcast, or their reversal, from when each copy goes.
 
-    `turn`: the round of each copy, by any numbers. `part`: the part of the buffer that
-    is copied, from 0.
+    `turn`: the round of each copy, by any numbers. `part`: the first part of the buffer
+    that is copied, from 0. `length`: how many parts, by default one.
     """
     cut = Partition(parts, collective.chunk_count)
+    count = np.ones_like(part) if length is None else length
     order = np.argsort(turn, kind="stable")
     bounds = np.flatnonzero(np.diff(turn[order])) + 1
     rounds = [
-        cut.round(src[row], dst[row], part[row], 1, port=port[row], op=Op.COPY)
+        cut.round(src[row], dst[row], part[row], count[row], port=port[row], op=Op.COPY)
         for row in np.split(order, bounds)
     ]
     made = [one for one in rounds if one is not None]

@@ -139,8 +139,7 @@ def _one_that_fits(
     On an ideal switch the fastest of those that fit there and on the fabric.
     """
     from lightloom.plans.algorithms import ALGORITHMS
-    from lightloom.synth.auto.candidate_pool import CandidatePool
-    from lightloom.synth.auto.search import CandidateSearch
+    from lightloom.synth.auto import CandidatePool, CandidateSearch
     from lightloom.synth.bounds import LowerBounds
     from lightloom.synth.fabrics import realiser_of
     from lightloom.synth.synthesise import synthesise

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from lightloom.instances.instance import Instance
     from lightloom.plans.algorithms import AlgorithmEntry
-    from lightloom.synth.auto.candidate_pool import Candidate
+    from lightloom.synth.auto import Candidate
 
 
 DEMANDS = "demand"

@@ -11,7 +11,7 @@ from lightloom.core.errors import LightloomError
 from lightloom.core.schedule import Algorithm, FluidTransfers, Schedule
 from lightloom.core.task import Collective, Demand
 from lightloom.plans.algorithms import make_algorithm
-from lightloom.synth.auto.search import planned_traffic
+from lightloom.synth.auto import planned_traffic
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.traffic import TrafficRound
 

@@ -17,8 +17,7 @@ from lightloom.core.units import format_ps
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.instance import AnyFabric, Instance
 from lightloom.routing import ROUTERS, require_router
-from lightloom.synth.auto.candidate_pool import Candidate, CandidatePool
-from lightloom.synth.auto.search import AUTO, CandidateSearch
+from lightloom.synth.auto import AUTO, Candidate, CandidatePool, CandidateSearch
 from lightloom.synth.bounds import LowerBounds
 from lightloom.synth.demand_algorithms import ON_DEMANDS
 from lightloom.synth.demand_rounds import RELAYS

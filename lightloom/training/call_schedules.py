@@ -16,7 +16,7 @@ from lightloom.instances.collectives import op_of
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.instance import Instance
 from lightloom.replay.workload.call_queue import Interned
-from lightloom.synth.auto.search import AUTO
+from lightloom.synth.auto import AUTO
 from lightloom.synth.fabrics import plug_of, realiser_of
 from lightloom.synth.joint_schedule import joint_schedule
 from lightloom.synth.publish import signed

@@ -11,7 +11,7 @@ import numpy as np
 from lightloom.core.outcome import Summarised
 from lightloom.core.units import PS_PER_S
 from lightloom.replay.workload.call_queue import settings
-from lightloom.synth.auto.search import AUTO
+from lightloom.synth.auto import AUTO
 from lightloom.synth.demand_subsets import most_partners
 from lightloom.training.fabric_networks import MAX_MIN
 

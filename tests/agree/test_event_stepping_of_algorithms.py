@@ -14,7 +14,7 @@ from lightloom.instances.fabrics import FABRICS, load_fabric
 from lightloom.instances.instance import Instance
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.problems import PROBLEMS
-from lightloom.synth.auto.search import AUTO
+from lightloom.synth.auto import AUTO
 from lightloom.synth.fabrics import plug_of
 from lightloom.synth.synthesise import synthesise
 from tests.oracle.circuit_agreement import agree_on_circuits

@@ -12,7 +12,7 @@ from lightloom.instances.collectives import COLLECTIVES, check_collective
 from lightloom.instances.instance import check_demand_rows
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.problems import PROBLEMS
-from lightloom.synth.auto.search import AUTO
+from lightloom.synth.auto import AUTO
 from lightloom.synth.publish import signed
 from lightloom.synth.synthesise import synthesise
 from lightloom.testing import check_synthesiser

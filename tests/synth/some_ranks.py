@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-SOME_RANKS = ("hub-relays", "overlapping-subspaces", "section-sums")
+SOME_RANKS = ("hub-relays", "overlapping-subspaces", "rail-trees", "section-sums")
 """They refuse what does not fit, and are tested where it does."""

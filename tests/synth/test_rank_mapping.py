@@ -10,8 +10,7 @@ from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.plans.algorithms import make_algorithm
-from lightloom.synth.auto.candidate_pool import CandidatePool
-from lightloom.synth.auto.search import CandidateSearch
+from lightloom.synth.auto import CandidatePool, CandidateSearch
 from lightloom.synth.bounds import LowerBounds
 from lightloom.synth.chunking import choose_chunks
 from lightloom.synth.fabrics import realiser_of

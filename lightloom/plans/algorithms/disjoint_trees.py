@@ -7,6 +7,7 @@ as well: the electrical baseline beside the ring.
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from math import isqrt
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import msgspec
 import numpy as np
 
+from lightloom.core.errors import InputError
 from lightloom.core.schedule import Op
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.plans.algorithms import (
@@ -21,16 +23,18 @@ from lightloom.plans.algorithms import (
     CollectiveAlgorithm,
     never_proposed,
 )
+from lightloom.plans.box import Dimensions, nearly_square
 from lightloom.plans.edge_colouring import coloured_ports
-from lightloom.plans.parameters import MOST, Count
+from lightloom.plans.parameters import MOST, Count, Shape
 from lightloom.plans.plan import Partition, Round, reversed_rounds
+from lightloom.plans.trees import timed_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.setting import Setting
 
@@ -287,6 +291,134 @@ def _hang_rest(
     return depth
 
 
+class RailTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
+    """Disjoint trees between servers, a set of them for each rank of a server.
+
+    The buffer has a part for each rank of a server. The root scatters the parts within
+    its server; each goes to ranks of the same place in all servers, along the trees of
+    `DisjointTrees`; there each rank hands what it heard to all others of its server. So
+    slow links between servers carry each byte once into a server, and all ranks of it
+    share them. Pieces follow one another a round apart: k of them take k + D + 1 rounds
+    for trees D deep. The first and the last may be smaller than others, since links
+    wait for the first and behind the last.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
+
+    shape: Shape = None
+    ports: Annotated[
+        Count, msgspec.Meta(description="Trees, and children of an inner rank.")
+    ] = 4
+    pieces: Annotated[
+        Annotated[tuple[Count, ...], msgspec.Meta(min_length=1)],
+        msgspec.Meta(description="Relative sizes of the pieces, in their order."),
+    ] = (1,)
+
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return a chunk for each tree's share of the smallest size."""
+        del ports
+        servers, gpus = self._sizes(ranks)
+        trees = len(tree_arcs(servers, self.ports).tree_depths)
+        return gpus * sum(self.pieces) * trees
+
+    def _sizes(self, ranks: int) -> tuple[int, int]:
+        """Return the number of servers, and of ranks in each."""
+        near = nearly_square(ranks)
+        box = Dimensions.of(self.shape or near, ranks, fix=f"try {list(near)}")
+        sizes = [size for size in box.sizes if size > 1]
+        if len(sizes) != 2:
+            what, found = "a box that is not of servers and their ranks", [*box.sizes]
+            allowed = "two dimensions longer than 1"
+            where = "algorithm.shape"
+            raise InputError(what, where=where, found=found, allowed=allowed)
+        return sizes[0], sizes[1]
+
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; reduce is the reversal of broadcast."""
+        del ports
+        ranks = collective.rank_count
+        servers, gpus = self._sizes(ranks)
+        arcs = tree_arcs(servers, self.ports)
+        rows = np.concatenate(
+            [
+                self._between_servers(arcs, servers, gpus, collective.root_rank),
+                self._inside_servers(arcs, servers, gpus, collective.root_rank),
+                self._beside_root(arcs, gpus, collective.root_rank),
+            ],
+            axis=1,
+        )
+        src, dst, turn, part, length = rows
+        port = (dst - src) % ranks - 1
+        parts = gpus * sum(self.pieces) * len(arcs.tree_depths)
+        return timed_rounds(collective, src, dst, turn, part, port, parts, length)
+
+    def _pieces(self, trees: int, gpus: int) -> tuple[IntArray, IntArray]:
+        """Return where pieces of each rank's part begin, and their sizes, in shares."""
+        size = np.array(self.pieces, dtype=np.int64) * trees
+        begin = np.arange(gpus)[:, None] * size.sum() + np.cumsum(size) - size
+        return begin, size
+
+    def _between_servers(
+        self, arcs: TreeArcs, servers: int, gpus: int, root: int
+    ) -> IntArray:
+        """Return source, destination, round, first share and shares, by row.
+
+        Of what the root scatters in its server, and of the trees.
+        """
+        home, mine = divmod(root, gpus)
+        begin, size = self._pieces(len(arcs.tree_depths), gpus)
+        piece, place = np.arange(len(size)), np.arange(gpus)
+        others = place[place != mine]
+        near = home * gpus + others[:, None]
+        scattered = _table(root, near, piece, begin[others], size)
+        start, end = (
+            (ends + home) % servers * gpus + place[:, None]
+            for ends in (arcs.parent, arcs.child)
+        )
+        share = size // len(arcs.tree_depths)
+        along = _table(
+            start[:, :, None],
+            end[:, :, None],
+            arcs.depth[:, None] + piece,
+            begin[:, None, :] + arcs.tree[:, None] * share,
+            share,
+        )
+        return np.concatenate([scattered, along], axis=1)
+
+    def _inside_servers(
+        self, arcs: TreeArcs, servers: int, gpus: int, root: int
+    ) -> IntArray:
+        """Return the same of what ranks hand to all others of their server."""
+        begin, size = self._pieces(len(arcs.tree_depths), gpus)
+        teller, hearer = np.nonzero(~np.eye(gpus, dtype=np.bool_))
+        turn = np.arange(len(size)) + int(arcs.tree_depths.max()) + 1
+        first = np.arange(servers)[:, None, None] * gpus
+        rows = _table(
+            first + teller[:, None], first + hearer[:, None], turn, begin[teller], size
+        )
+        return rows[:, (rows[:2] != root).all(axis=0)]
+
+    def _beside_root(self, arcs: TreeArcs, gpus: int, root: int) -> IntArray:
+        """Return the same of the root's own part in its server, which others share."""
+        home, mine = divmod(root, gpus)
+        trees = len(arcs.tree_depths)
+        begin, size = self._pieces(trees, gpus)
+        others = home * gpus + np.delete(np.arange(gpus), mine)
+        piece, tree = (column.reshape(-1) for column in np.indices((len(size), trees)))
+        relay = others[(piece + tree) % len(others)]
+        share = (size // trees)[piece]
+        own = begin[mine][piece] + tree * share
+        told = _table(root, relay, piece, own, share)
+        turn = piece + int(arcs.tree_depths.max()) + 1
+        shared = _table(relay, others[:, None], turn, own, share)
+        return np.concatenate([told, shared[:, shared[0] != shared[1]]], axis=1)
+
+
+def _table(*columns: IntArray | int) -> IntArray:
+    """Return columns of one shape as rows of a table."""
+    return np.stack([column.reshape(-1) for column in np.broadcast_arrays(*columns)])
+
+
 class DoubleBinaryTree(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
     """Half of the buffer goes up and down one binary tree, half up and down another.
 
@@ -497,6 +629,115 @@ def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
                 yield {"ports": ports, "pieces": count, "root_children": children}
 
 
+_RAIL_TREES = (1, 2, 3, 4, 6, 8)
+"""Trees between servers that are tried beside one for each server: between these
+numbers trees are as deep."""
+_FEWER = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""Parts of the best number of equal pieces that are tried: unequal ones are fewer."""
+_FINENESS = 32
+"""Size of the largest piece: shares that are finer would be of few bytes."""
+_MOST_RAIL_ROWS = 2**20
+"""Transfers beyond which fewer trees are preferred."""
+
+
+def _rails(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose the numbers of trees and pieces that are predicted to be fastest.
+
+    k equal pieces of trees D deep take (k + D + 1) (1 + R / k) rounds where what comes
+    into a server lasts R of them: least near k = sqrt((D + 1) R).
+    """
+    network, sizes = setting.network, setting.sizes
+    if setting.circuits or setting.linked or network is None or not network.step_ps:
+        return
+    if len(sizes) != 2:
+        return
+    near, far = network.arc_links(0, 1), network.arc_links(0, sizes[1])
+    inside = float(network.ps_per_byte[near].max())
+    # Ranks of a server may share the links out of it.
+    shared = np.isin(far, network.arc_links(1, 1 + sizes[1]))
+    between = float((network.ps_per_byte[far] * np.where(shared, sizes[1], 1)).max())
+    one_port = bool(np.isin(far, near).any())
+    data = setting.buffer_bytes / network.step_ps
+    if data * between < sizes[1]:
+        return
+    best: list[tuple[float, int, tuple[int, ...]]] = []
+    for ports in sorted({min(one, sizes[0] - 1) for one in (*_RAIL_TREES, sizes[0])}):
+        arcs = tree_arcs(sizes[0], ports)
+        loads = _rail_loads(arcs, *sizes, inside, between, one_port=one_port)
+        equal = math.sqrt((loads.shape[1] - 1) * data * loads.sum(axis=1).max())
+        for count in sorted({max(1, round(part * equal)) for part in _FEWER}):
+            if count * len(arcs.parent) * sizes[1] <= _MOST_RAIL_ROWS:
+                rounds, pieces = _unequal_pieces(loads * data, count)
+                best.append((rounds, ports, pieces))
+    for _, ports, pieces in sorted(best)[:2]:
+        yield {"shape": [*setting.shape], "ports": ports, "pieces": [*pieces]}
+
+
+def _rail_loads(
+    arcs: TreeArcs,
+    servers: int,
+    gpus: int,
+    inside: float,
+    between: float,
+    *,
+    one_port: bool,
+) -> FloatArray:
+    """Return how long a piece loads links, by rounds since its first: (links, rounds).
+
+    Links that are loaded alike are one. In the unit of `inside` and `between`, the
+    times of a byte on links in a server and from one to another; with `one_port` a
+    rank has the same links for both.
+    """
+    trees, deep = len(arcs.tree_depths), int(arcs.tree_depths.max())
+    loads = np.zeros((2 * servers + 2, deep + 2))
+    for ends in (arcs.parent, servers + arcs.child):
+        np.add.at(loads, (ends, arcs.depth), between / gpus / trees)
+    if one_port:
+        loads[2 * servers] = loads[0]
+        loads[: 2 * servers, deep + 1] = inside * (gpus - 1) / gpus
+    loads[2 * servers, 0] = inside
+    loads[2 * servers + 1, deep + 1] = inside * (gpus - 1) / gpus
+    return np.unique(loads, axis=0)
+
+
+def _unequal_pieces(loads: FloatArray, count: int) -> tuple[float, tuple[int, ...]]:
+    """Return how many rounds so many pieces take, and sizes with which that is least.
+
+    `loads`: rounds that the whole buffer takes on links, by rounds since a piece began.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    links, delays = loads.shape
+    steps = count + delays - 1
+    link, delay, piece = (
+        column.reshape(-1) for column in np.indices((links, delays, count))
+    )
+    row = link * steps + delay + piece
+    every = np.arange(links * steps)
+    matrix = coo_array(
+        (
+            np.concatenate([loads[link, delay], np.full(len(every), -1.0)]),
+            (
+                np.concatenate([row, every]),
+                np.concatenate([piece, count + every % steps]),
+            ),
+        )
+    )
+    whole = np.repeat([1.0, 0.0], [count, steps])
+    solved = linprog(
+        1.0 - whole,
+        A_ub=matrix.tocsr(),
+        b_ub=np.zeros(len(every)),
+        A_eq=whole[None, :],
+        b_eq=[1.0],
+        method="highs-ds",
+    )
+    size = solved.x[:count]
+    pieces = np.maximum(np.rint(size / size.max() * _FINENESS), 1).astype(np.int64)
+    return steps + float(solved.fun), tuple(pieces.tolist())
+
+
 def _least_children(ranks: int, ports: int) -> int:
     """Return how many children the root needs in trees two or three deep.
 
@@ -519,6 +760,13 @@ ALGORITHM = (
         ops=DisjointTrees.ops,
         make=DisjointTrees,
         proposals=_proposals,
+    ),
+    AlgorithmEntry(
+        name="rail-trees",
+        summary="disjoint trees between servers, for each place in them: broadcast",
+        ops=RailTrees.ops,
+        make=RailTrees,
+        proposals=_rails,
     ),
     AlgorithmEntry(
         name="double-binary-tree",

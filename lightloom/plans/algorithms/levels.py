@@ -284,40 +284,21 @@ class LevelScatterGather(CollectiveAlgorithm, frozen=True, forbid_unknown_fields
     shape: Shape = None
     parts: Parts = None
     pieces: Pieces = 1
-    root_apart: Annotated[
-        bool,
-        msgspec.Meta(
-            description="Ranks that stand where the root does along the first dimension"
-            " keep no blocks of that dimension, so that they scatter the next piece"
-            " while others gather. For one part, and a first dimension of 3 or more."
-        ),
-    ] = False
 
     def _chunks(self, ranks: int, ports: int) -> int:
         """Return a chunk for each rank's piece of each part."""
         box = box_of_shape(self.shape, ranks, ports)
-        shares = self._parts(box) * self.pieces
-        apart = ranks // box.sizes[0] if self.root_apart else 0
-        return shares * (ranks - apart)
-
-    def _parts(self, box: Dimensions) -> int:
-        parts = checked_parts(self.parts, box)
-        if self.root_apart and (parts > 1 or not box.sizes or box.sizes[0] < 3):
-            what = "a root apart needs one part, and 3 ranks or more on a line"
-            found = {"parts": parts, "shape": list(box.sizes)}
-            raise InputError(what, where="algorithm.root_apart", found=found)
-        return parts
+        return ranks * checked_parts(self.parts, box) * self.pieces
 
     def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
         """Return the rounds; reduce is the reversal of broadcast."""
         box = box_of_shape(self.shape, collective.rank_count, ports)
         made = LevelExchange(
             box,
-            self._parts(box),
+            checked_parts(self.parts, box),
             collective,
             blocks=False,
             pieces=self.pieces,
-            root_apart=self.root_apart,
         )
         return staggered([self._piece(made, piece) for piece in range(self.pieces)])
 
@@ -325,12 +306,9 @@ class LevelScatterGather(CollectiveAlgorithm, frozen=True, forbid_unknown_fields
         scatter, gather = (made.rounds(way, piece) for way in ("scatter", "gather"))
         if made.collective.op == "broadcast":
             return [*scatter, *gather]
-        # Who is apart has sums of its own, to which those of others are added.
-        added = scatter[-1:] if self.root_apart else []
-        whole = scatter[: len(scatter) - len(added)]
         return [
-            *made.turned_around([*added, *gather], Op.REDUCE),
-            *made.turned_around(whole, Op.COPY),
+            *made.turned_around(gather, Op.REDUCE),
+            *made.turned_around(scatter, Op.COPY),
         ]
 
 
@@ -507,8 +485,7 @@ class LevelExchange:
     what is to be done, its chunk count chosen. `whole_blocks`: whether whole blocks are
     divided among the dimensions, instead of parts of all. `exchanged`: of an
     all-reduce: dimensions, the first of each part, along which ranks sum all that they
-    hold of it instead of gathering it. `pieces`: pieces of each part. `root_apart`:
-    whether ranks that stand where the root does along the first dimension only scatter.
+    hold of it instead of gathering it. `pieces`: pieces of each part.
     """
 
     box: Dimensions
@@ -518,7 +495,6 @@ class LevelExchange:
     whole_blocks: bool = False
     exchanged: int = 0
     pieces: int = 1
-    root_apart: bool = False
 
     def rounds(self, way: Way, piece: int = 0) -> list[Round]:
         """Return one round for each dimension in turn, one piece of all parts together.
@@ -576,11 +552,7 @@ class LevelExchange:
     ) -> PartRanges:
         """Return where the pieces of a part lie."""
         blocks = self.blocks if blocks is None else blocks
-        apart = None
-        if self.root_apart:
-            root = np.array(self.collective.root_rank, dtype=np.int64)
-            apart = int(self.box.digit(root, order[0]))
-        return PartRanges(self.box, part, self._shares, order, blocks, apart)
+        return PartRanges(self.box, part, self._shares, order, blocks)
 
     def _order(self, part: int) -> tuple[int, ...]:
         """Return the order in which dimensions are gathered, of a part of a piece."""
@@ -622,11 +594,7 @@ class LevelExchange:
             return LineRows(src, dst, start, 1, port)
         pieces = self._ranges(part, order)
         start, length = pieces.ranges(rank, order[:turn])
-        rows = LineRows(src, dst, start, length, port)
-        if pieces.apart is None or turn:
-            return rows
-        ends = (self.box.digit(end, order[0]) != pieces.apart for end in (src, dst))
-        return rows.where(np.logical_and(*ends))
+        return LineRows(src, dst, start, length, port)
 
     def _exchange(self, part: int, turn: int) -> LineRows:
         """Return the rows in which ranks sum all that they hold of a part."""
@@ -747,8 +715,6 @@ def _level_scatter_gathers(setting: Setting) -> Iterator[Mapping[str, object]]:
     box = {"shape": [*setting.shape]}
     for pieces in _pieces_proposed(setting):
         yield {**box, "parts": 1, "pieces": pieces}
-        if setting.sizes[0] > 2:
-            yield {**box, "parts": 1, "pieces": pieces, "root_apart": True}
     for parts in _parts_proposed(setting):
         yield {**box, "parts": parts}
 

@@ -75,14 +75,18 @@ class PackedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
             return translated_rounds(collective, network, sends)
         reduces = collective.op == "reduce"
         used = network.turned() if reduces else network
-        packing = packed_trees(used, collective.root_rank, self.steps)
+        root = collective.root_rank
+        place = np.arange(network.ranks)
+        if used.shape:  # trees from any root are translations of those from rank 0
+            root, place = 0, used.sums()[root]
+        packing = packed_trees(used, root, self.steps)
         hi = packing.ends(collective.chunk_count)
         lo = np.concatenate([[0], hi[:-1]])
         rounds = []
         for step in range(1, self.steps + 1):
             tree, dst = np.nonzero((packing.heard == step) & (lo < hi)[:, None])
             if len(tree):
-                src = packing.teller[tree, dst]
+                src, dst = place[packing.teller[tree, dst]], place[dst]
                 port = (dst - src) % network.ranks - 1
                 code = np.full(len(tree), int(Op.COPY), dtype=np.int64)
                 rounds.append(Round(src, dst, lo[tree], hi[tree], code, port))

@@ -1,7 +1,8 @@
-"""Trees along the rows and columns of a torus, pipelined: broadcast and reduce.
+"""Trees along the dimensions of a torus, or rings, pipelined: broadcast and reduce.
 
-A node hears from its neighbours along its row and its column, one way round or both: by
-D kinds of arc, each a permutation of the nodes. D spanning trees from node 0 that share
+A node hears from its neighbours along its row and its column, one way round or both, or
+from nodes a few strides back in a ring of all: by D kinds of arc, each a permutation of
+the nodes. D spanning trees from node 0 that share
 no arc use all but those into node 0; tree t begins with the arc of kind t. So every
 other node gives each tree one kind of arc, and what is sought is such permutations that
 the trees are trees, and not deep.
@@ -25,19 +26,21 @@ from __future__ import annotations
 import functools
 import heapq
 from copy import copy
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
-from math import isqrt
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from math import factorial, gcd, isqrt, prod
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec import convert
 
 from lightloom.core.errors import InputError
 from lightloom.core.seed import seeded_random
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
 from lightloom.plans.box import Dimensions, nearly_square
-from lightloom.plans.parameters import Pieces, TorusShape
+from lightloom.plans.parameters import Count, Pieces, TorusShape
 from lightloom.plans.setting import MOST_PIECES
 from lightloom.plans.trees import CHUNKS_OF_A_PIECE, TreeRows
 
@@ -45,9 +48,14 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterator, Mapping, Sequence
 
+    from lightloom.core.columns import IntArray
     from lightloom.core.task import Collective
     from lightloom.plans.plan import Round
     from lightloom.plans.setting import Setting
+
+
+_MOST_KINDS = 6
+"""Kinds of arc whose permutations, 720 then, are looked at one by one."""
 
 
 class TorusTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
@@ -69,89 +77,193 @@ class TorusTrees(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
             " only to the next one: twice as many trees, half as deep."
         ),
     ] = False
+    strides: Annotated[
+        Annotated[tuple[Count, ...], msgspec.Meta(min_length=1, max_length=_MOST_KINDS)]
+        | None,
+        msgspec.Meta(
+            description="Ranks pass data on to those that are so many places further"
+            " on, in a ring of all instead of rows and columns. No stride has a factor"
+            " in common with the number of ranks."
+        ),
+    ] = None
 
     ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
 
     def _chunks(self, ranks: int, ports: int) -> int:
         """Return some chunks for each piece of each part."""
         del ports
-        axes = sum(size > 1 for size in self._sizes(ranks))
-        trees = axes * (1 + self.both_ways)
-        return max(1, trees) * self.pieces * CHUNKS_OF_A_PIECE
+        kinds = len(self.arcs(ranks).source)
+        return max(1, kinds) * self.pieces * CHUNKS_OF_A_PIECE
 
     def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
         """Return the rounds; reduce is the reversal of broadcast."""
         del ports
-        rows, cols = self._sizes(collective.rank_count)
-        found = torus_spanning_trees(rows, cols, both_ways=self.both_ways)
-        last = last_pieces(*found)
-        first, then = (self._rows(collective, one) for one in (found, last))
+        arcs = self.arcs(collective.rank_count)
+        trees = spanning_trees(arcs)
+        last = last_pieces(*trees)
+        first, then = (self._rows(collective, arcs, one) for one in (trees, last))
         return first.rounds(collective, self.pieces, then)
 
     def _rows(
-        self, collective: Collective, found: tuple[Table, Table, Table]
+        self, collective: Collective, arcs: ArcKinds, trees: tuple[Table, Table, Table]
     ) -> TreeRows:
         """Return trees of node 0 as trees of the root."""
-        rows, cols = self._sizes(collective.rank_count)
-        trees = len(found[0])
         feeder, kind, depth = (
-            np.array(one, dtype=np.int64)[:, 1:].reshape(-1) for one in found
+            np.array(one, dtype=np.int64)[:, 1:].reshape(-1) for one in trees
         )
-        node = np.tile(np.arange(1, rows * cols, dtype=np.int64), trees)
-        root = collective.root_rank
+        node = np.tile(np.arange(1, arcs.count, dtype=np.int64), len(trees[0]))
         # Reversed, what runs one way only has to have run the other way.
         sign = -1 if collective.op == "reduce" and not self.both_ways else 1
+        root = np.unravel_index(collective.root_rank, arcs.sizes)
         src, dst = (
-            (sign * (one // cols) + root // cols) % rows * cols
-            + (sign * (one % cols) + root) % cols
+            _numbers(
+                [
+                    sign * digit + begin
+                    for digit, begin in zip(
+                        np.unravel_index(one, arcs.sizes), root, strict=True
+                    )
+                ],
+                arcs.sizes,
+            )
             for one in (feeder, node)
         )
-        # In a ring of two both directions lead to one peer, on one port.
-        axes = [axis for axis, size in enumerate((cols, rows)) if size > 1]
-        axis = np.array(axes)[kind % len(axes)]
-        short = np.array([cols, rows])[axis] == 2
-        port = np.where(short, kind % len(axes), kind)
-        return TreeRows(src, dst, depth, port, trees)
+        port = np.array(arcs.port, dtype=np.int64)[kind]
+        return TreeRows(src, dst, depth, port, len(trees[0]))
 
-    def _sizes(self, ranks: int) -> tuple[int, int]:
-        """Return rows and columns."""
+    def arcs(self, ranks: int) -> ArcKinds:
+        """Return the kinds of arc between so many ranks."""
+        if self.strides is None:
+            return torus_arcs(self._sizes(ranks), both_ways=self.both_ways)
+        if self.shape is not None or self.both_ways:
+            what = "strides are of a ring of all ranks, one way round"
+            fix = "leave shape and both_ways out"
+            raise InputError(what, where="algorithm.strides", fix=fix)
+        other = [one for one in self.strides if gcd(one, ranks) > 1]
+        if other or len({one % ranks for one in self.strides}) < len(self.strides):
+            what = "a ring of one stride does not pass all ranks, or two are the same"
+            allowed = f"different strides without a factor in common with {ranks}"
+            where, found = "algorithm.strides", [*self.strides]
+            raise InputError(what, where=where, found=found, allowed=allowed)
+        return ring_arcs(ranks, self.strides)
+
+    def _sizes(self, ranks: int) -> tuple[int, ...]:
+        """Return the sizes of the dimensions longer than 1."""
         near = nearly_square(ranks)
         shape = near if self.shape is None else self.shape
-        sizes = Dimensions.of(shape, ranks, fix=f"try {list(near)}").sizes
-        if len(sizes) > 2:
-            what = "a torus of rows and columns has at most two dimensions"
-            found = list(sizes)
-            raise InputError(what, where="algorithm.shape", found=found)
-        rows, cols = (1, 1, *sizes)[-2:]
-        return rows, cols
+        box = Dimensions.of(shape, ranks, fix=f"try {list(near)}")
+        sizes = tuple(size for size in box.sizes if size > 1)
+        most = _MOST_KINDS // (1 + self.both_ways)
+        if len(sizes) > most:
+            what = "a torus of more dimensions than trees are known for"
+            where, allowed = "algorithm.shape", f"at most {most} longer than 1"
+            raise InputError(what, where=where, found=list(sizes), allowed=allowed)
+        return sizes or (1,)
 
 
 _EFFORT = 12_000
-"""Most nodes whose arcs are dealt anew on grids of 256 nodes; fewer on larger ones."""
-_LARGE = 256
+"""Most nodes whose arcs are dealt anew where there are 256 nodes and 4 kinds of arc;
+fewer where there are more."""
+_LARGE, _FEW_CHOICES = 256, 24
 
-Feeders = tuple[tuple[int, ...], ...]
-"""Who feeds each node in each tree, node 0 itself; and depths, in the same form."""
+Table: TypeAlias = tuple[tuple[int, ...], ...]
+"""A number for each node of each tree, or by each kind of arc."""
+
+
+@dataclass(frozen=True)
+class ArcKinds:
+    """Kinds of arc between nodes of a box, each a permutation of all.
+
+    `sizes`: of the box, the last digit of a node running fastest. `source`: who feeds
+    each node by each kind, `target`: whom each node feeds. `port`: of each kind; in a
+    ring of two both directions lead to one peer, on one port. `first`: by tree and
+    node, kinds that make trees from node 0; of tree t the only arc out of node 0 is of
+    kind t. `least`: a depth that no trees of these kinds go below.
+    """
+
+    sizes: tuple[int, ...]
+    source: Table
+    target: Table
+    port: tuple[int, ...]
+    first: Table
+    least: int
+
+    @property
+    def count(self) -> int:
+        """Number of nodes."""
+        return prod(self.sizes)
+
+
+def torus_arcs(sizes: tuple[int, ...], *, both_ways: bool) -> ArcKinds:
+    """Return the kinds of arc of a torus: one place further along each dimension.
+
+    With `both_ways` also one place back; the last dimension comes first.
+    """
+    axes = range(len(sizes))[::-1] if max(sizes) > 1 else ()
+    kinds = [(axis, sign) for sign in (1, -1)[: 1 + both_ways] for axis in axes]
+    least = 1 + sum(_radius(size, both_ways=both_ways) for size in sizes)
+    return ArcKinds(
+        sizes,
+        tuple(_moved(sizes, axis, -sign) for axis, sign in kinds),
+        tuple(_moved(sizes, axis, sign) for axis, sign in kinds),
+        tuple(
+            kind % len(axes) if sizes[axis] == 2 else kind
+            for kind, (axis, _) in enumerate(kinds)
+        ),
+        _first_trees(sizes, [axis for axis, _ in kinds]),
+        least if len(sizes) > 1 else sizes[0] - 1,  # a ring leaves no choice
+    )
+
+
+def _first_trees(sizes: tuple[int, ...], axis: list[int]) -> Table:
+    """Return kinds, by tree and node, that make trees from node 0 on a torus.
+
+    A node of which digit a is zero takes the arc of its own kind in a tree whose kind
+    goes along dimension a, so it hangs below one of which that digit is not. All other
+    trees take each the kind of the next of them, in a circle, as long as the node has
+    two digits or more that are not zero: so they make one of these zero after another,
+    never the digit of their own dimension, along which at last they come to node 0.
+    """
+    kinds = range(len(axis))
+    first = [[0] * prod(sizes) for _ in kinds]
+    for node, digits in enumerate(np.ndindex(*sizes)):
+        some = [kind for kind in kinds if digits[axis[kind]]]
+        turned = len({axis[kind] for kind in some}) > 1
+        following = dict(zip(some, some[1:] + some[:1], strict=True)) if turned else {}
+        for tree in kinds:
+            first[tree][node] = following.get(tree, tree)
+    return tuple(tuple(one) for one in first)
+
+
+def ring_arcs(nodes: int, strides: tuple[int, ...]) -> ArcKinds:
+    """Return arcs from each node to those that are some strides further on.
+
+    At first tree t goes once round the ring of stride t.
+    """
+    source, target = (
+        tuple(_moved((nodes,), 0, sign * stride) for stride in strides)
+        for sign in (-1, 1)
+    )
+    kinds = range(len(strides))
+    first = tuple((kind,) * nodes for kind in kinds)
+    reached, far = {0}, 0
+    while len(reached) < nodes:
+        far += 1
+        reached |= {(node + stride) % nodes for node in reached for stride in strides}
+    # A tree begins with one of the arcs; it is no nearer to what others lead to.
+    least = far + 1 if len(strides) > 1 else far
+    return ArcKinds((nodes,), source, target, tuple(kinds), first, least)
 
 
 @lru_cache(maxsize=32)
-def torus_spanning_trees(
-    rows: int, cols: int, *, both_ways: bool
-) -> tuple[Feeders, Feeders, Feeders]:
+def spanning_trees(arcs: ArcKinds) -> tuple[Table, Table, Table]:
     """Return for each tree who feeds each node, by which kind of arc, and its depth.
 
-    `rows`, `cols`: sizes of the torus, 1 or more; node ``r * cols + c`` is in row r,
-    column c. `both_ways`: whether there are arcs in both directions of each row and
-    column.
-
-    Returns three tuples with a tuple of nodes for each tree: feeders, kinds of arc and
-    depths; of node 0 all are 0. Kinds are, where the axis is longer than 1: from column
-    c to c + 1, from row r to r + 1, and with `both_ways` from c to c - 1, from r to r -
-    1.
+    Three tables with a row for each tree; of node 0 all are 0. No two trees share an
+    arc.
 
     Deterministic; some 10 us times nodes, times 50 at most.
     """
-    search = _Search(rows, cols, both_ways=both_ways)
+    search = _Search(arcs)
     search.run()
     return search.found()
 
@@ -159,28 +271,20 @@ def torus_spanning_trees(
 class _Search:
     """The arcs that nodes have given to trees so far."""
 
-    def __init__(self, rows: int, cols: int, *, both_ways: bool) -> None:
-        self._count = rows * cols
-        axes = [axis for axis, size in enumerate((cols, rows)) if size > 1]
-        kinds = [(axis, sign) for sign in (1, -1)[: 1 + both_ways] for axis in axes]
-        self._trees = range(len(kinds))
-        self._source: list[list[int]] = []
-        self._target: list[list[int]] = []
-        for axis, sign in kinds:
-            for ends, step in ((self._source, -sign), (self._target, sign)):
-                ends.append(_moved(rows, cols, axis, step))
-        self._kind = self._first(rows, cols, len(axes))
-        self._wanted = 1 + sum(
-            _radius(size, both_ways=both_ways) for size in (rows, cols)
-        )
-        if len(axes) < 2:
-            self._wanted = max(rows, cols) - 1  # there is no choice
+    def __init__(self, arcs: ArcKinds) -> None:
+        self._count = arcs.count
+        self._trees = range(len(arcs.source))
+        self._source, self._target = arcs.source, arcs.target
+        self._kind = [list(kinds) for kinds in arcs.first]
+        self._wanted = arcs.least
+        self._choices = factorial(len(self._trees))
 
     def run(self) -> None:
         """Deal arcs anew until no tree is too deep, or the effort is spent."""
         rng = seeded_random(0)
         nodes = list(range(1, self._count))
         effort = _EFFORT * _LARGE // max(self._count, _LARGE)
+        effort = effort * _FEW_CHOICES // max(self._choices, _FEW_CHOICES)
         best, least = self._copy(), self._depth()
         while least > self._wanted and effort > 0:
             rng.shuffle(nodes)
@@ -192,33 +296,16 @@ class _Search:
                 best, least = self._copy(), depth
         self._kind = best
 
-    def found(self) -> tuple[Feeders, Feeders, Feeders]:
+    def found(self) -> tuple[Table, Table, Table]:
         """Return feeders, kinds of arc and depths."""
         feeder = [
             [self._source[kind][node] if node else 0 for node, kind in enumerate(one)]
             for one in self._kind
         ]
-        tables = (feeder, self._kind, [self._depths(tree) for tree in self._trees])
-        feeders, kinds, depths = (
-            tuple(tuple(one) for one in table) for table in tables
-        )
-        return feeders, kinds, depths
-
-    def _first(self, rows: int, cols: int, axes: int) -> list[list[int]]:
-        """Return kinds by tree and node that make trees, of depth rows + cols - 1.
-
-        Tree t goes along the axis of its kind from the root, from there across, and
-        at last along its kind again to the nodes on the other axis of the root.
-        """
-        count = len(self._trees)
-        across = range(1, count + 1) if axes == 2 else range(count)
-        return [
-            [
-                across[tree] % count if node // cols and node % cols else tree
-                for node in range(rows * cols)
-            ]
-            for tree in self._trees
-        ]
+        kinds = [[0, *one[1:]] for one in self._kind]
+        tables = (feeder, kinds, [self._depths(tree) for tree in self._trees])
+        feeders, used, depths = (tuple(tuple(one) for one in table) for table in tables)
+        return feeders, used, depths
 
     def _deal(self, node: int, rng: random.Random) -> None:
         """Give the arcs into a node to trees, so that these exceed least."""
@@ -295,17 +382,16 @@ class _Search:
         return [list(kinds) for kinds in self._kind]
 
 
-def _moved(rows: int, cols: int, axis: int, step: int) -> list[int]:
-    """Return the node one place further along a row (axis 0) or a column, by node."""
-    if axis == 0:
-        return [
-            row * cols + (col + step) % cols
-            for row in range(rows)
-            for col in range(cols)
-        ]
-    return [
-        (row + step) % rows * cols + col for row in range(rows) for col in range(cols)
-    ]
+def _moved(sizes: tuple[int, ...], axis: int, step: int) -> tuple[int, ...]:
+    """Return the node so many places further along a dimension, by node."""
+    digits = list(np.unravel_index(np.arange(prod(sizes)), sizes))
+    digits[axis] = digits[axis] + step
+    return tuple(_numbers(digits, sizes).tolist())
+
+
+def _numbers(digits: Sequence[IntArray], sizes: tuple[int, ...]) -> IntArray:
+    """Return nodes by their digits, whatever these are modulo the sizes."""
+    return np.ravel_multi_index(tuple(digits), sizes, mode="wrap").astype(np.int64)
 
 
 def _radius(size: int, *, both_ways: bool) -> int:
@@ -313,8 +399,6 @@ def _radius(size: int, *, both_ways: bool) -> int:
     return size // 2 if both_ways else size - 1
 
 
-Table = tuple[tuple[int, ...], ...]
-"""A number for each node of each tree, that of node 0 being 0."""
 _Way = tuple[int, int, int]
 """Kind of arc, who feeds, and depth."""
 _TRIALS, _SEARCHED_ARCS = 80, 2**19
@@ -443,20 +527,30 @@ def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
     k pieces of trees whose last ones are h deep take k + h - 1 rounds of a k-th of the
     buffer: least near k = sqrt((h - 1) R) where the buffer lasts R of them.
     """
-    lasts, sizes = setting.rounds_of_data, setting.sizes
-    lines = setting.along_lines or setting.linked
-    if not lines or lasts is None or not 0 < len(sizes) <= 2:
+    lasts, box = setting.rounds_of_data, _box(setting)
+    if box is None or lasts is None:
         return
-    rows, cols = (1, *sizes)[-2:]
-    trees = torus_spanning_trees(rows, cols, both_ways=setting.both_ways)
-    depths = last_pieces(*trees)[2]
+    arcs = convert(box, TorusTrees).arcs(setting.ranks)
+    depths = last_pieces(*spanning_trees(arcs))[2]
     hops = max(max(depth) for depth in depths) - 1
     ideal = isqrt(int(hops * lasts))
     near = (max(ideal, 1), ideal + 1)
     best = min(near, key=lambda k: (k + hops) * (1 + lasts / k))
-    pieces = min(best, MOST_PIECES, _MOST_ROWS // (rows * cols * len(depths)))
-    box = {"shape": [*setting.shape], "both_ways": setting.both_ways}
+    pieces = min(best, MOST_PIECES, _MOST_ROWS // (arcs.count * len(depths)))
     yield {**box, "pieces": max(pieces, 1)}
+
+
+def _box(setting: Setting) -> dict[str, object] | None:
+    """Return rows and columns, or the strides of rings, that links join ranks along."""
+    most = _MOST_KINDS // (1 + setting.both_ways)
+    lines = setting.along_lines or setting.linked
+    if lines and 0 < len(setting.sizes) <= most:
+        return {"shape": [*setting.shape], "both_ways": setting.both_ways}
+    network = setting.network if setting.linked else None
+    strides = () if network is None else network.strides()
+    if not 1 < len(strides) <= _MOST_KINDS or gcd(prod(strides), setting.ranks) > 1:
+        return None
+    return {"strides": [*strides]}
 
 
 ALGORITHM = AlgorithmEntry(

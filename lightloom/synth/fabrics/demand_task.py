@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.task import Collective
-from lightloom.synth.auto.search import AUTO
+from lightloom.synth.auto import AUTO
 from lightloom.synth.demand_rounds import RELAYS
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.ocs import Ocs
-from lightloom.synth.auto.search import AUTO
+from lightloom.synth.auto import AUTO
 from lightloom.synth.fabrics.demand_task import demand_of
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.fabrics.realiser import Realiser

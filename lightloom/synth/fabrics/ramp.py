@@ -13,7 +13,7 @@ from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.plans.algorithms import ALGORITHMS
-from lightloom.synth.auto.search import AUTO
+from lightloom.synth.auto import AUTO
 from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS, EDGE_COLOURING
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.fabrics.realiser import Realiser

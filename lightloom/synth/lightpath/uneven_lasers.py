@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _TREES = ("broadcast", "reduce")
 
 
+@functools.lru_cache(maxsize=16)
 def uneven_network(fabric: Lightpath, task: Collective) -> RankNetwork | None:
     """Return all pairs of ranks joined, by one wavelength more at some distances.
 
@@ -23,7 +25,7 @@ def uneven_network(fabric: Lightpath, task: Collective) -> RankNetwork | None:
     than others, as long as there are any, so that what goes over two of them ends
     where the others are. Blocks take the shortest distances first, trees the shortest
     of both ways round. ``None`` where lasers are fewer than peers, or spread
-    evenly.
+    evenly. Asked again it is the same object, by which searches know what they found.
     """
     ranks = task.rank_count
     peers = ranks - 1

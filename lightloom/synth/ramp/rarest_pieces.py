@@ -4,11 +4,11 @@ In the broadcast, which is by far the easier to think of, a node sends at most o
 to each group in a step, and hears at most one from each *colour*, (g + j) mod m for the
 larger number m of groups and racks: so pairs of a colour and a group can be matched one
 by one, by assignment of who has to who lacks. Those who lack most come first, then what
-fewest have. (BitTorrent's choice of pieces, Cohen 2003, in steps; `RarestFirst` of the
-catalogue does so on links that stay.) In the last step the rest is divided evenly among
-the circuits that lead to who lacks it. With x groups no more than (x + 1)^s nodes have
-heard anything after s steps: 125 of 128 after three, and of all m pieces all have heard
-after m / x + 3 steps, where the root alone needs m / x; or nearly all, for many pieces.
+fewest have. (BitTorrent's choice of pieces, Cohen 2003, in steps.) In the last step the
+rest is divided evenly among the circuits that lead to who lacks it. With x groups no
+more than (x + 1)^s nodes have heard anything after s steps: 125 of 128 after three, and
+of all m pieces all have heard after m / x + 3 steps, where the root alone needs m / x;
+or nearly all, for many pieces.
 
 Backwards each node adds up what it hears of a piece, then passes it on. Circuits are
 turned round, and lead to one transceiver from each group: with transceiver (group of

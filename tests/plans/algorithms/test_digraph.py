@@ -16,11 +16,11 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
 from lightloom.plans.algorithms import make_algorithm
 from lightloom.plans.even_lifts import KNOWN, balanced_lifts, even_steps, nearest_lift
-from lightloom.plans.even_split import even_split
 from lightloom.plans.kautz import even_walks, kautz_arcs, shortest_trees
 from lightloom.plans.lifts import (
     Lift,
     Metacyclic,
+    even_split,
     even_walks_of,
     least_load,
     metacyclic_groups,

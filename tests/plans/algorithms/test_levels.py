@@ -14,7 +14,7 @@ from lightloom.core.task import Collective
 from lightloom.core.units import transmission_ps
 from lightloom.instances.catalogue import load_instance
 from lightloom.instances.collectives import COLLECTIVES
-from lightloom.instances.fabrics.packet_tiers import FatTree, SuperPod
+from lightloom.instances.fabrics.packet_tiers import FatTree
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import Instance
 from lightloom.plans.algorithms import make_algorithm
@@ -55,9 +55,6 @@ def test_levels_do_their_collective(
         parameters["exchanged"] = data.draw(st.integers(0, most))
     if op in ("broadcast", "reduce") and data.draw(st.booleans()):
         name = "level-scatter-gather"
-        first = next((size for size in shape if size > 1), 1)
-        if first > 2 and data.draw(st.booleans()):
-            parameters |= {"parts": 1, "root_apart": True}
     root = data.draw(st.integers(0, ranks - 1))
     task = task_of(op, ranks, data.draw(st.integers(1, 5)), root)
     plan = make_algorithm(name, parameters, op=op).plan(task, 3)
@@ -74,9 +71,7 @@ def test_levels_do_their_collective(
             assert len(np.unique(joined[[0, end]], axis=1).T) == len(joined.T)
 
 
-def predicted_us(
-    fabric: FatTree | SuperPod, op: str, name: str, **parameters: object
-) -> float:
+def predicted_us(fabric: FatTree, op: str, name: str, **parameters: object) -> float:
     """Return what an algorithm takes for 16 MiB on servers or leaves of eight."""
     nodes = fabric.node_count
     parameters |= {"shape": [nodes // 8, 8], "parts": 1}
@@ -93,25 +88,6 @@ def test_pieces_use_leaves_and_trunks_at_once() -> None:
     bound_us = 2 * 63 / 64 * transmission_ps(2**24, rate) / 10**6
     assert predicted_us(fabric, "all-reduce", "levels") > 1.3 * bound_us
     assert predicted_us(fabric, "all-reduce", "levels", pieces=4) < 1.06 * bound_us
-
-
-@pytest.mark.parametrize("op", ["broadcast", "reduce"])
-def test_a_root_apart_sends_a_piece_once(op: str) -> None:
-    """Where it keeps blocks its ports carry every piece nearly twice."""
-    fabric = SuperPod(nodes=128)
-    name = "level-scatter-gather"
-    usual = predicted_us(fabric, op, name, pieces=12)
-    apart = predicted_us(fabric, op, name, pieces=12, root_apart=True)
-    assert apart < 0.7 * usual
-
-
-def test_a_root_is_apart_on_long_lines_and_in_one_part_only() -> None:
-    """With two on a line all would be the other's; parts begin along other lines."""
-    task = Collective("broadcast", tuple(range(6)), 24, 6)
-    for wrong in ({"shape": [2, 3], "parts": 1}, {"shape": [3, 2], "parts": 2}):
-        made = make_algorithm("level-scatter-gather", {**wrong, "root_apart": True})
-        with pytest.raises(InputError, match="root_apart"):
-            made.plan(task, 3)
 
 
 @pytest.mark.parametrize(

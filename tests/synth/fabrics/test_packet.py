@@ -17,7 +17,7 @@ from lightloom.synth.synthesise import synthesise
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
-    from lightloom.synth.auto.search import Proposal
+    from lightloom.synth.auto import Proposal
 
 _SHAPED = ("level-scatter-gather", "levels", "torus-rings")
 

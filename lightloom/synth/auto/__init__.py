@@ -1,1 +1,0 @@
-"""The search for the fastest schedule: candidates, predicted, realised and replayed."""
