@@ -4,56 +4,44 @@ from __future__ import annotations
 
 import click
 
-from lightloom.cli.completion import problem_names
 from lightloom.cli.console import progress, write_json, write_text
 from lightloom.cli.failure import as_given
-from lightloom.cli.instance_argument import (
-    INSTANCE_HELP,
+from lightloom.cli.files import check_output
+from lightloom.cli.options import (
+    INSTANCE,
+    JSON_INSTEAD,
     asked_instance,
-    instance_argument,
+    command,
+    option,
+    problem_names,
 )
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import check_output
 from lightloom.cli.parameters import parse_variant, places
 
 
-@click.command(
-    "model",
-    help=SUMMARIES["model"] + f"\n\n{INSTANCE_HELP}",
-)
-@instance_argument
-@click.option(
-    "--problem",
-    shell_complete=problem_names,
-    help="rounds, routing, ocs, ring, placement. Default: the one that fabric and task"
-    " are of, where there is just one.",
-)
-@click.option(
-    "--param",
-    "params",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Variant of the problem, for example paths=3; repeatable.",
-)
-@click.option(
-    "--horizon", type=click.IntRange(0), metavar="R", help="Same as --param horizon=R."
-)
-@click.option(
-    "--write", "file", metavar="FILE", required=True, help="File to write: .mps or .lp."
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
-)
-def command(
-    instance: str,
-    problem: str | None,
-    params: tuple[str, ...],
-    horizon: int | None,
-    file: str,
+@command
+def model_command(
     *,
-    as_json: bool,
+    instance: str = INSTANCE,
+    problem: str | None = option(
+        "rounds, routing, ocs, ring, placement. Default: the one that fabric and task"
+        " are of, where there is just one.",
+        shell_complete=problem_names,
+    ),
+    params: tuple[str, ...] = option(
+        "Variant of the problem, for example paths=3; repeatable.",
+        "--param",
+        metavar="KEY=VALUE",
+    ),
+    horizon: int | None = option(
+        "Same as --param horizon=R.", type=click.IntRange(0), metavar="R"
+    ),
+    file: str = option("File to write: .mps or .lp.", "--write", metavar="FILE"),
+    as_json: bool = JSON_INSTEAD,
 ) -> None:
-    """Build a model, write it, and say how large it is."""
+    """Write an optimisation problem as a file that any solver reads.
+
+    INSTANCE is a name of `lightloom instances` or a TOML file; - is stdin.
+    """
     from lightloom.problems import problem_for
     from lightloom.problems.solver_model import model_that_fits
     from lightloom.solvers import built

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import math
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import click
+from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
-from lightloom.core.seed import MOST_SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from click import Context, Parameter
+    from collections.abc import Collection, Iterable
 
     from lightloom.core.schedule import ParameterValue
     from lightloom.problems import Problem
@@ -112,43 +106,3 @@ def _scalar(text: str) -> int | str | bool:
         return int(text)
     except ValueError:
         return text
-
-
-CommandT = TypeVar("CommandT", bound="Callable[..., object]")
-
-
-def seed_option(what: str) -> Callable[[CommandT], CommandT]:
-    """Return the option ``--seed`` of a command, 0 by default."""
-    return click.option(
-        "--seed",
-        type=click.IntRange(0, MOST_SEED),
-        default=0,
-        show_default=True,
-        help=what,
-    )
-
-
-MOST = 10**8
-"""Three years."""
-
-
-class Seconds(click.FloatRange):
-    """Seconds for a limit; "not a number" is none."""
-
-    def __init__(self, *, zero: bool) -> None:
-        super().__init__(0, MOST, min_open=not zero)
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401  (click's own signature)
-        param: Parameter | None,
-        ctx: Context | None,
-    ) -> float:
-        """Return the number of seconds.
-
-        Raises `click.BadParameter` if it is no number, or out of range.
-        """
-        seconds: float = super().convert(value, param, ctx)
-        if math.isnan(seconds):
-            self.fail(f"{value!r} is not a valid number", param, ctx)
-        return seconds

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.completion import problem_names, solver_names
 from lightloom.cli.console import (
     answer_text,
     progress,
@@ -15,15 +14,20 @@ from lightloom.cli.console import (
     write_text,
 )
 from lightloom.cli.failure import INTERRUPTED, NO_ANSWER, as_given
-from lightloom.cli.instance_argument import (
-    INSTANCE_HELP,
-    asked_instance,
-    instance_argument,
-)
+from lightloom.cli.files import check_output
 from lightloom.cli.json_records import certificates_text, objective_records
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import check_output
-from lightloom.cli.parameters import Seconds, parse_parameters, parse_variant, places
+from lightloom.cli.options import (
+    INSTANCE,
+    JSON_INSTEAD,
+    Seconds,
+    asked_instance,
+    command,
+    option,
+    output_option,
+    problem_names,
+    solver_names,
+)
+from lightloom.cli.parameters import parse_parameters, parse_variant, places
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.outcome import Limit, Reason
 from lightloom.core.units import MIB
@@ -33,112 +37,67 @@ if TYPE_CHECKING:
     from lightloom.problems.solve import Solution
 
 
-@click.command(
-    "solve",
-    help=SUMMARIES["solve"] + f"\n\n{INSTANCE_HELP}"
-    " Rounds by a"
-    " solver, neither horizon nor parameters given, are searched horizon by horizon,"
-    " from the certified bound upward. Exit code 0 with an answer, proven optimal or"
-    " not; 3 without one; 4 if there is none. Ctrl-C ends a solver's search and keeps"
-    " what it found; exit code 130 if that is nothing.",
-)
-@instance_argument
-@click.option(
-    "--problem",
-    shell_complete=problem_names,
-    help="rounds, routing, ocs, ring, placement. Default: the one that fabric and task"
-    " are of, where there is just one.",
-)
-@click.option(
-    "--solver",
-    shell_complete=solver_names,
-    help="`lightloom`, our own algorithm; `divide-and-conquer` (rounds) or"
-    " `flow-heuristic` (ring), those of papers; or one of `lightloom solvers`. Default:"
-    " lightloom where it has one and nothing is asked of a solver, else highs.",
-)
-@click.option(
-    "--param",
-    "params",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Variant of the problem, for example paths=3, or"
-    " method=divide-and-conquer; repeatable.",
-)
-@click.option(
-    "--horizon",
-    type=click.IntRange(0),
-    metavar="R",
-    help="Same as --param horizon=R.",
-)
-@click.option(
-    "--time-limit",
-    type=Seconds(zero=True),
-    metavar="S",
-    help="Seconds to build the model and solve it; not reproducible.",
-)
-@click.option(
-    "--node-limit",
-    type=click.IntRange(0, 2**31 - 1),
-    metavar="N",
-    help="Search nodes; reproducible.",
-)
-@click.option(
-    "--memory-limit",
-    type=click.IntRange(1, 2**40),
-    metavar="MIB",
-    help="Memory of the solver.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2_000_000_000),
-    default=0,
-    show_default=True,
-    help="Solver's seed.",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(1, 1024),
-    default=1,
-    show_default=True,
-    help="Solver's threads; more than one is not reproducible.",
-)
-@click.option(
-    "--option",
-    "extra",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Option in the solver's own words; repeatable.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Schedule file, where the problem's answers are schedules; verified first.",
-)
-@click.option("--log", is_flag=True, help="Show the solver's log on stderr.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
-)
-@click.pass_context
-def command(
-    ctx: click.Context,
-    instance: str,
-    problem: str | None,
-    solver: str | None,
-    params: tuple[str, ...],
-    horizon: int | None,
-    time_limit: float | None,
-    node_limit: int | None,
-    memory_limit: int | None,
-    seed: int,
-    threads: int,
-    extra: tuple[str, ...],
-    output: str | None,
+@command
+def solve_command(
     *,
-    log: bool,
-    as_json: bool,
-) -> None:
-    """Solve, say what came out, and write the schedule if one is asked for."""
+    instance: str = INSTANCE,
+    problem: str | None = option(
+        "rounds, routing, ocs, ring, placement. Default: the one that fabric and task"
+        " are of, where there is just one.",
+        shell_complete=problem_names,
+    ),
+    solver: str | None = option(
+        "`lightloom`, our own algorithm; `divide-and-conquer` (rounds) or"
+        " `flow-heuristic` (ring), those of papers; or one of `lightloom solvers`."
+        " Default: lightloom where it has one and nothing is asked of a solver, else"
+        " highs.",
+        shell_complete=solver_names,
+    ),
+    params: tuple[str, ...] = option(
+        "Variant of the problem, for example paths=3, or"
+        " method=divide-and-conquer; repeatable.",
+        "--param",
+        metavar="KEY=VALUE",
+    ),
+    horizon: int | None = option(
+        "Same as --param horizon=R.", type=click.IntRange(0), metavar="R"
+    ),
+    time_limit: float | None = option(
+        "Seconds to build the model and solve it; not reproducible.",
+        type=Seconds(zero=True),
+        metavar="S",
+    ),
+    node_limit: int | None = option(
+        "Search nodes; reproducible.", type=click.IntRange(0, 2**31 - 1), metavar="N"
+    ),
+    memory_limit: int | None = option(
+        "Memory of the solver.", type=click.IntRange(1, 2**40), metavar="MIB"
+    ),
+    seed: int = option(
+        "Solver's seed.", type=click.IntRange(0, 2_000_000_000), default=0
+    ),
+    threads: int = option(
+        "Solver's threads; more than one is not reproducible.",
+        type=click.IntRange(1, 1024),
+        default=1,
+    ),
+    extra: tuple[str, ...] = option(
+        "Option in the solver's own words; repeatable.", "--option", metavar="KEY=VALUE"
+    ),
+    output: str | None = output_option(
+        "Schedule file, where the problem's answers are schedules; verified first."
+    ),
+    log: bool = option("Show the solver's log on stderr."),
+    as_json: bool = JSON_INSTEAD,
+) -> int:
+    """Solve an optimisation problem, by our algorithm or a solver.
+
+    INSTANCE is a name of `lightloom instances` or a TOML file; - is stdin. Rounds by a
+    solver, neither horizon nor parameters given, are searched horizon by horizon, from
+    the certified bound upward. Exit code 0 with an answer, proven optimal or not; 3
+    without one; 4 if there is none. Ctrl-C ends a solver's search and keeps what it
+    found; exit code 130 if that is nothing.
+    """
     if as_json and output == "-":
         what = "--json and --output - both need stdout; write the schedule to a file"
         raise click.UsageError(what)
@@ -169,18 +128,17 @@ def command(
             asked, known, solver, variant=variant, options=options, progress=tell
         )
         schedule = None if output is None else found.schedule
-    _report(ctx, _record(asked.name, found), schedule, output, as_json=as_json)
+    return _report(_record(asked.name, found), schedule, output, as_json=as_json)
 
 
 def _report(
-    ctx: click.Context,
     record: dict[str, object],
     schedule: SealedSchedule | None,
     output: str | None,
     *,
     as_json: bool,
-) -> None:
-    """Say what came out; exit with its code."""
+) -> int:
+    """Say what came out; return the exit code."""
     proven = ""
     if output is not None and schedule is not None:
         from lightloom.synth.publish import publish
@@ -195,11 +153,12 @@ def _report(
         click.echo(_text(record) + proven, err=True)
     else:
         write_text(_text(record) + proven)
-    if record["objective"] is None:
-        if record["limit"] == Limit.INTERRUPT:
-            ctx.exit(INTERRUPTED)
-        infeasible = record["status"] == Reason.PROVEN_INFEASIBLE
-        ctx.exit(InfeasibleError.exit_code if infeasible else NO_ANSWER)
+    if record["objective"] is not None:
+        return 0
+    if record["limit"] == Limit.INTERRUPT:
+        return INTERRUPTED
+    infeasible = record["status"] == Reason.PROVEN_INFEASIBLE
+    return InfeasibleError.exit_code if infeasible else NO_ANSWER
 
 
 def _extra(texts: tuple[str, ...]) -> dict[str, bool | int | float | str]:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from lightloom.cli.console import progress, write_json
 from lightloom.cli.failure import as_given
-from lightloom.cli.instance_argument import asked_instance, instance_argument
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import STDOUT, check_output
-from lightloom.cli.parameters import seed_option
+from lightloom.cli.files import check_outputs
+from lightloom.cli.options import (
+    INSTANCE,
+    JSON,
+    asked_instance,
+    command,
+    option,
+    output_option,
+    seed_option,
+)
 from lightloom.cli.train_output import (
     plan_record,
     print_plan,
@@ -38,143 +44,99 @@ _MOST_BATCH = 2**40
 _TIME = click.IntRange(0, _MOST_US)
 
 
-@click.command(
-    "train",
-    help=SUMMARIES["train"]
-    + "\n\nINSTANCE is a name of `lightloom instances`, for example"
-    " ocs-16/bert-large-batch64, or a TOML file with [computation]. Ways to share the"
-    " model among k devices, in l replicas, are bounded, cut, placed and estimated;"
-    " those of the best estimates are replayed. Written k x l everywhere.",
-)
-@instance_argument
-@click.option("--model-parallel", type=int, metavar="K", help="Devices of a replica.")
-@click.option("--replicas", type=int, metavar="L", help="Replicas of the model.")
-@click.option("--batch", type=int, metavar="B", help="Samples of an iteration.")
-@click.option(
-    "--curve",
-    metavar="FILE",
-    help="CSV batch_size,iterations: iterations to the accuracy wanted. All its batch"
-    " sizes are tried, and the time to accuracy counts.",
-)
-@click.option(
-    "--circuits",
-    type=click.Choice(["auto", "per-call", "one-shot", "critical-path", "controlled"]),
-    default="auto",
-    show_default=True,
-    help="Circuits are set for each call by a schedule, stay for an iteration and"
-    " follow its bytes (one-shot) or what it waits for (critical-path), or follow"
-    " measured traffic; auto is the fastest of the first three.",
-)
-@click.option(
-    "--collectives",
-    metavar="NAME",
-    default="auto",
-    show_default=True,
-    help="Algorithm of collectives where circuits are set for each call, for example"
-    " ring or lumorph-2.",
-)
-@click.option(
-    "--controlled-by",
-    metavar="NAME",
-    help="Who sets circuits that follow traffic: max-min serves the slowest pair best;"
-    " on rings also flow-heuristic, SiP-ML's steps 1 to 4.  [default: max-min]",
-)
-@click.option(
-    "--controller",
-    type=_TIME,
-    default=0,
-    metavar="US",
-    help="Microseconds that a controller adds to each reconfiguration.",
-)
-@click.option(
-    "--synchronisation",
-    type=_TIME,
-    default=0,
-    metavar="US",
-    help="Microseconds that nodes take to meet before each step.",
-)
-@click.option(
-    "--period",
-    type=click.IntRange(1, _MOST_US),
-    metavar="US",
-    help="Microseconds from one setting of circuits to the next.  [default: 100 on"
-    " rings, six reconfigurations elsewhere]",
-)
-@click.option(
-    "--gpus",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Use the first N nodes of the fabric.",
-)
-@click.option(
-    "--replayed",
-    type=click.IntRange(1),
-    default=6,
-    show_default=True,
-    metavar="N",
-    help="Replay so many strategies, those of the best estimates.",
-)
-@click.option("--whole", is_flag=True, help="Replay every replica, alike or not.")
-@click.option(
-    "--log",
-    metavar="FILE",
-    help="Replay the calls of a LUMORPH communication log, or of a CSV file"
-    " call,bytes,src,dst,nodes, on the instance's fabric instead of training its"
-    " model.",
-)
-@click.option(
-    "--graph", metavar="FILE", help="The same of a FlexFlow task graph (JSON)."
-)
-@click.option(
-    "--chakra",
-    metavar="FOLDER",
-    help="The same of Chakra traces NAME.RANK.et, one a rank.",
-)
-@click.option("--compare", is_flag=True, help="Compare fabrics of the same rate.")
-@click.option("--strategies", "table", is_flag=True, help="List what was tried.")
-@seed_option("Of placements.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Write all circuits and transfers of an iteration as a schedule, with circuits"
-    " set for each call; .gz and .zst compress.",
-)
-@click.option("--trace", metavar="FILE", help="Write a trace that Perfetto opens.")
-@click.option(
-    "--traffic",
-    metavar="FILE",
-    help="Write src,dst,bytes of an iteration, of every replica.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(
-    instance: str,
-    model_parallel: int | None,
-    replicas: int | None,
-    batch: int | None,
-    curve: str | None,
-    circuits: CircuitMode,
-    collectives: str,
-    controlled_by: str | None,
-    controller: int,
-    synchronisation: int,
-    period: int | None,
-    gpus: int | None,
-    replayed: int,
-    seed: int,
-    log: str | None,
-    graph: str | None,
-    chakra: str | None,
-    output: str | None,
-    trace: str | None,
-    traffic: str | None,
+@command
+def train_command(
     *,
-    whole: bool,
-    compare: bool,
-    table: bool,
-    as_json: bool,
+    instance: str = INSTANCE,
+    model_parallel: int | None = option("Devices of a replica.", metavar="K"),
+    replicas: int | None = option("Replicas of the model.", metavar="L"),
+    batch: int | None = option("Samples of an iteration.", metavar="B"),
+    curve: str | None = option(
+        "CSV batch_size,iterations: iterations to the accuracy wanted. All its batch"
+        " sizes are tried, and the time to accuracy counts.",
+        metavar="FILE",
+    ),
+    circuits: Literal[
+        "auto", "per-call", "one-shot", "critical-path", "controlled"
+    ] = option(
+        "Circuits are set for each call by a schedule, stay for an iteration and"
+        " follow its bytes (one-shot) or what it waits for (critical-path), or follow"
+        " measured traffic; auto is the fastest of the first three.",
+        default="auto",
+    ),
+    collectives: str = option(
+        "Algorithm of collectives where circuits are set for each call, for example"
+        " ring or lumorph-2.",
+        metavar="NAME",
+        default="auto",
+    ),
+    controlled_by: str | None = option(
+        "Who sets circuits that follow traffic: max-min serves the slowest pair best;"
+        " on rings also flow-heuristic, SiP-ML's steps 1 to 4.  [default: max-min]",
+        metavar="NAME",
+    ),
+    controller: int = option(
+        "Microseconds that a controller adds to each reconfiguration.",
+        type=_TIME,
+        default=0,
+        show_default=False,
+        metavar="US",
+    ),
+    synchronisation: int = option(
+        "Microseconds that nodes take to meet before each step.",
+        type=_TIME,
+        default=0,
+        show_default=False,
+        metavar="US",
+    ),
+    period: int | None = option(
+        "Microseconds from one setting of circuits to the next.  [default: 100 on"
+        " rings, six reconfigurations elsewhere]",
+        type=click.IntRange(1, _MOST_US),
+        metavar="US",
+    ),
+    gpus: int | None = option(
+        "Use the first N nodes of the fabric.", type=click.IntRange(1), metavar="N"
+    ),
+    replayed: int = option(
+        "Replay so many strategies, those of the best estimates.",
+        type=click.IntRange(1),
+        default=6,
+        metavar="N",
+    ),
+    whole: bool = option("Replay every replica, alike or not."),
+    log: str | None = option(
+        "Replay the calls of a LUMORPH communication log, or of a CSV file"
+        " call,bytes,src,dst,nodes, on the instance's fabric instead of training its"
+        " model.",
+        metavar="FILE",
+    ),
+    graph: str | None = option(
+        "The same of a FlexFlow task graph (JSON).", metavar="FILE"
+    ),
+    chakra: str | None = option(
+        "The same of Chakra traces NAME.RANK.et, one a rank.", metavar="FOLDER"
+    ),
+    compare: bool = option("Compare fabrics of the same rate."),
+    table: bool = option("List what was tried.", "--strategies"),
+    seed: int = seed_option("Of placements."),
+    output: str | None = output_option(
+        "Write all circuits and transfers of an iteration as a schedule, with circuits"
+        " set for each call; .gz and .zst compress."
+    ),
+    trace: str | None = option("Write a trace that Perfetto opens.", metavar="FILE"),
+    traffic: str | None = option(
+        "Write src,dst,bytes of an iteration, of every replica.", metavar="FILE"
+    ),
+    as_json: bool = JSON,
 ) -> None:
-    """Share a model out, replay an iteration, and say how long it takes."""
+    """Share a model out on a fabric and replay a training iteration.
+
+    INSTANCE is a name of `lightloom instances`, for example ocs-16/bert-large-batch64,
+    or a TOML file with [computation]. Ways to share the model among k devices, in l
+    replicas, are bounded, cut, placed and estimated; those of the best estimates are
+    replayed. Written k x l everywhere.
+    """
     from lightloom.training.fabric_networks import MAX_MIN
     from lightloom.training.planner import Planner
     from lightloom.training.training_plan import TrainingRequest
@@ -184,7 +146,7 @@ def command(
         raise InputError(what, where="--batch, --curve", fix="give one of them")
     outputs = {"--output": output, "--trace": trace, "--traffic": traffic}
     asked = asked_instance(instance)
-    _check_outputs(outputs, instance, curve)
+    check_outputs(outputs, instance, *([] if curve is None else [curve]))
     if output is not None or collectives != "auto":
         circuits = _per_call(circuits, asked.fabric, collectives)
     if controlled_by is not None:
@@ -270,17 +232,6 @@ def _controlled(circuits: CircuitMode) -> CircuitMode:
         fix = "leave out --controlled-by, or --circuits, --output and --collectives"
         raise InputError(what, where="--controlled-by", found=circuits, fix=fix)
     return "controlled"
-
-
-def _check_outputs(outputs: dict[str, str | None], *inputs: str | None) -> None:
-    """Raise if a file cannot be written, or two of them are one."""
-    given = [one for one in inputs if one is not None]
-    for option, path in outputs.items():
-        if path is not None:
-            if path == STDOUT:
-                raise InputError("stdout has the result", where=option, fix="a file")
-            check_output(path, option, *given)
-            given.append(path)
 
 
 def _training(asked: Instance, batch: int | None) -> Training:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lightloom.cli.output_paths import check_output, output_folder
+from lightloom.cli.files import check_output, output_folder
 from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:

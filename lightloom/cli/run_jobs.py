@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lightloom.cli.console import progress, say
+from lightloom.cli.options import option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,30 +15,14 @@ if TYPE_CHECKING:
     from lightloom.bench.isolation import IsolatedJob
     from lightloom.bench.results import ResultsFile, Row
 
-CommandT = TypeVar("CommandT", bound="Callable[..., object]")
 
-
-def worker_options(
-    command: CommandT, *, default: str = "half of its cores"
-) -> CommandT:
-    """Give a command the options ``--workers`` and ``--scheduler``.
-
-    `command`: the function of the command, with parameters ``workers`` and
-    ``scheduler``.
-    """
-    workers = click.option(
-        "--workers",
+def workers_option(default: str = "half of its cores") -> Any:  # noqa: ANN401
+    """Return the option ``--workers``, of which `default` says how many there are."""
+    return option(
+        f"Runs at a time on this machine.  [default: {default}]",
         type=click.IntRange(1, 1024),
         callback=_one_of_two,
-        help=f"Runs at a time on this machine.  [default: {default}]",
     )
-    scheduler = click.option(
-        "--scheduler",
-        metavar="ADDRESS",
-        callback=_one_of_two,
-        help="Run on the Dask cluster of tcp://HOST:PORT instead.",
-    )
-    return workers(scheduler(command))
 
 
 def run_jobs(
@@ -90,3 +75,10 @@ def _one_of_two(ctx: click.Context, param: click.Parameter, value: object) -> ob
     if value is not None and ctx.params.get(other) is not None:
         raise click.UsageError("--workers are those of this machine, not --scheduler's")
     return value
+
+
+SCHEDULER = option(
+    "Run on the Dask cluster of tcp://HOST:PORT instead.",
+    metavar="ADDRESS",
+    callback=_one_of_two,
+)
