@@ -41,8 +41,8 @@ def export_command(
     ),
     buffers: Literal["scratch", "direct"] | None = option(
         "Of msccl: where data go whose place is still being sent from. With scratch no"
-        " size can make the program hang; direct takes less memory, and maxBytes says up"
-        " to which size it is safe.  [default: scratch]",
+        " size can make the program hang; direct takes less memory, and maxBytes says"
+        " up to which size it is safe.  [default: scratch]",
     ),
     node: int | None = option(
         "Of json: what this node tunes, sends and receives.", type=click.IntRange(0)

@@ -65,7 +65,7 @@ def jobs_command(
     file with the columns name, arrival_us, devices, and iterations or departure_us;
     model, batch_size, model_parallel and replicas as needed.
     """
-    from lightloom.formats.job_trace import read_job_trace
+    from lightloom.formats.training_tables import read_job_trace
     from lightloom.training.job_run import run_jobs, traced_training
     from lightloom.training.job_times import JobTimes
     from lightloom.training.training_plan import TrainingRequest

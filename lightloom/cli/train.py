@@ -293,7 +293,7 @@ def _nodes(fabric: AnyFabric, gpus: int | None) -> tuple[int, ...] | None:
 def _curve(path: str | None) -> dict[int, int] | None:
     if path is None:
         return None
-    from lightloom.formats.iteration_curve import read_iteration_curve
+    from lightloom.formats.training_tables import read_iteration_curve
 
     return read_iteration_curve(path)
 

@@ -87,8 +87,10 @@ def _read(option: str, path: str, asked: Instance) -> Iteration:
 
     nodes = asked.fabric.node_count
     if option == "--log":
-        from lightloom.formats.calls_csv import read_calls_csv
-        from lightloom.formats.communication_log import read_communication_log
+        from lightloom.formats.communication_log import (
+            read_calls_csv,
+            read_communication_log,
+        )
 
         if Path(path).suffix == ".csv":
             return log_iteration(read_calls_csv(path), nodes)

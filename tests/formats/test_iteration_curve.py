@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.core.errors import FormatError, InputError
-from lightloom.formats.iteration_curve import read_iteration_curve
+from lightloom.formats.training_tables import read_iteration_curve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def test_rows_are_read_in_the_order_of_batches(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "curve.csv:1.*without rows"),
+        ("", "curve.csv: a curve without rows"),
         ("batch,iterations\n8,1\n", "curve.csv:1"),
         ("batch_size,iterations\n", "without rows"),
         ("batch_size,iterations\n8,70\n8,71\n", "curve.csv:3.*twice"),
@@ -48,5 +48,5 @@ def test_files_that_are_no_curves(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read"):
         read_iteration_curve(tmp_path / "none.csv")
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(FormatError, match="not a text file"):
+    with pytest.raises(FormatError, match="not UTF-8"):
         read_iteration_curve(tmp_path / "bytes.csv")

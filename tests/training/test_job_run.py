@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, InputError
-from lightloom.formats.job_trace import TracedJob
+from lightloom.formats.training_tables import TracedJob
 from lightloom.instances.fabrics.electrical_cluster import ElectricalCluster
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.lightpath import Lightpath
