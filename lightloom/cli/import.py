@@ -107,7 +107,7 @@ def _json(file: str) -> JsonFile:
 
 
 def _is_solution(file: JsonFile) -> bool:
-    from lightloom.formats.overlap_solution import has_solution
+    from lightloom.formats.optimiser_solutions import has_solution
 
     return has_solution(file.table)
 
@@ -135,7 +135,7 @@ def _import_solution(
     file: JsonFile, config: str | None, output: str, tell: Callable[[str], None]
 ) -> int:
     """Write the schedule of a solution, right or wrong; return the exit code."""
-    from lightloom.formats.overlap_solution import (
+    from lightloom.formats.optimiser_solutions import (
         read_overlap_parameters,
         solution_of,
     )
@@ -181,7 +181,7 @@ def _read(
     if table is not None and is_plan(table):
         return _lifted(plan_of(table), file, buffer_bytes)
     if table is not None:
-        from lightloom.formats.multicommodity_flows import flows_of
+        from lightloom.formats.optimiser_solutions import flows_of
 
         flows = flows_of(table, operation, earliest=earliest)
         size = whole_chunks(buffer_bytes, flows.chunks, file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -134,22 +133,77 @@ def algorithms_command(*, name: str | None = argument(), as_json: bool = JSON) -
             write_text("no parameters")
 
 
+_FORMATS = (
+    (
+        "lightloom schedule",
+        ".jsonl",
+        "2 (reads 1)",
+        "verify, replay, plot, export",
+        "synth, solve, import",
+    ),
+    (
+        "MSCCL XML",
+        ".xml",
+        "msccl 2023, Azure executor, RCCL",
+        "verify, import",
+        "export --to msccl",
+    ),
+    (
+        "MSCCL++ execution plan",
+        ".json",
+        "microsoft/mscclpp 2025",
+        "verify, import",
+        "export --to mscclpp",
+    ),
+    ("transfers as CSV", ".csv", "1", "import", "export --to transfers"),
+    ("flows of TE-CCL", ".json", "keys 6-Flows, 7-Flows", "import", ""),
+    ("solution of overlap4ocs", ".json", "of PuLP or Gurobi", "import --config", ""),
+    ("parameters of overlap4ocs", ".toml", "keys of its README", "import --config", ""),
+    ("switch program as CSV", ".csv", "1", "", "export --to csv"),
+    ("switch or node program as JSON", ".json", "1", "", "export --to json"),
+    (
+        "SONiC OCS cross-connects",
+        ".json",
+        "OCS_CROSS_CONNECT, JSON patch (RFC 6902)",
+        "",
+        "export --to sonic-ocs",
+    ),
+    ("instance", ".toml", "1", "every command with INSTANCE", "instances show"),
+    ("traffic matrix, pairs", ".csv", "1", "[demand] of an instance", ""),
+    ("trace events", ".json", "Perfetto, Chrome", "", "replay --trace"),
+    ("picture", ".png, .svg, .pdf", "", "", "plot, reproduce, bench report"),
+    ("Chakra trace", ".et", "0.0.4", "train --chakra", "export --to chakra"),
+    ("communication log", ".log, .txt", "as published with LUMORPH", "train --log", ""),
+    ("FlexFlow task graph", ".json", "as published with TopoOpt", "train --graph", ""),
+    ("iterations by batch size", ".csv", "1", "train --curve", ""),
+    ("table of a sweep", ".csv", "1", "", "sweep --csv"),
+    ("model", ".mps, .lp", "MPS, CPLEX LP", "", "model --write"),
+    ("ONNX", ".onnx", "onnx >= 1.17", "[computation] of an instance", ""),
+    (
+        "FlexFlow operator profile",
+        ".json",
+        "as published with TopoOpt",
+        "[computation] of an instance",
+        "",
+    ),
+    ("graph of operations", ".json", "1", "[workload] of an instance", ""),
+    ("benchmark results", ".jsonl", "1", "bench report, compare", "bench run"),
+)
+"""Formats that commands read or write: name, suffix, version or whose definition is
+followed, the commands that read it, those that write it."""
+
+
 @command
 def formats_command(*, as_json: bool = JSON) -> None:
     """List the formats that are read and written, with versions."""
-    from lightloom.formats.known_formats import KNOWN_FORMATS
-
     if as_json:
-        write_json({"formats": [asdict(known) for known in KNOWN_FORMATS]})
+        keys = ("name", "suffix", "version", "read", "write")
+        write_json({"formats": [dict(zip(keys, row, strict=True)) for row in _FORMATS]})
         return
     from lightloom.report.tables import Column, terminal_table
 
-    names = ("format", "suffix", "version", "read by", "written by")
-    rows = [
-        (known.name, known.suffix, known.version, known.read, known.write)
-        for known in KNOWN_FORMATS
-    ]
-    write_table(terminal_table(tuple(Column(name) for name in names), rows))
+    headings = ("format", "suffix", "version", "read by", "written by")
+    write_table(terminal_table([*map(Column, headings)], _FORMATS))
 
 
 @command

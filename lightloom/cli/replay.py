@@ -58,7 +58,7 @@ def replay_command(
         with about(file):
             timeline = replay(schedule)
         if trace is not None:
-            from lightloom.formats.perfetto import write_trace
+            from lightloom.formats.json_file import write_trace
             from lightloom.replay.trace import trace_events
 
             tell(f"writing {trace}")

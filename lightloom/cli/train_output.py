@@ -21,7 +21,7 @@ def write_files(
 ) -> None:
     """Write the trace and the traffic of an iteration where they are asked for."""
     if trace is not None:
-        from lightloom.formats.perfetto import write_trace
+        from lightloom.formats.json_file import write_trace
         from lightloom.replay.trace import iteration_trace
 
         write_trace(iteration_trace(plan.iteration, plan.timeline), Path(trace))

@@ -96,7 +96,7 @@ def _read(option: str, path: str, asked: Instance) -> Iteration:
             return log_iteration(read_calls_csv(path), nodes)
         return log_iteration(read_communication_log(path), nodes)
     if option == "--graph":
-        from lightloom.formats.flexflow_tasks import read_flexflow_tasks
+        from lightloom.formats.flexflow import read_flexflow_tasks
 
         return read_flexflow_tasks(path)
     compute, task = ComputeRate(), asked.task

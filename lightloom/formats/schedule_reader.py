@@ -44,8 +44,8 @@ from lightloom.formats.schedule_records import (
     Record,
     SegmentRecord,
     StepRecord,
+    read_certificates,
 )
-from lightloom.formats.stored_certificates import read_certificates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

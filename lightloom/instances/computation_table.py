@@ -19,7 +19,7 @@ from lightloom.core.training import (
     DEFAULT_PRECISION,
     Training,
 )
-from lightloom.formats.flexflow_profile import read_flexflow_profile
+from lightloom.formats.flexflow import read_flexflow_profile
 from lightloom.formats.onnx_graph import read_onnx
 from lightloom.instances.gpus import ELEMENT_BYTES, gpu_named
 from lightloom.instances.workloads import layer_graph, model_named
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lightloom.core.model_layer import Layer, LayerCut, LayerGraph
-    from lightloom.formats.flexflow_profile import Measurement, OperatorProfile
+    from lightloom.formats.flexflow import Measurement, OperatorProfile
     from lightloom.instances.gpus import Gpu
 
 

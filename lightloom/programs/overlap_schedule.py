@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lightloom.core.violation import Violation
-    from lightloom.formats.overlap_solution import OverlapParameters, OverlapSolution
+    from lightloom.formats.optimiser_solutions import OverlapParameters, OverlapSolution
 
 OVERLAP_ALGORITHMS = {
     "ar_having-doubling": ("all-reduce", "lumorph-2"),

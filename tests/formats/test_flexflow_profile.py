@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lightloom.core.errors import FormatError, InputError
-from lightloom.formats.flexflow_profile import Measurement, read_flexflow_profile
+from lightloom.formats.flexflow import Measurement, read_flexflow_profile
 
 if TYPE_CHECKING:
     from pathlib import Path

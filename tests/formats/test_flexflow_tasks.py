@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lightloom.core.errors import FormatError
-from lightloom.formats.flexflow_tasks import read_flexflow_tasks
+from lightloom.formats.flexflow import read_flexflow_tasks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,8 @@ import pytest
 from lightloom.core.certificate import COMPLETION_TIME, Certificate, stored
 from lightloom.core.errors import FormatError, InputError
 from lightloom.formats.schedule_reader import read_schedule, read_schedule_stream
+from lightloom.formats.schedule_records import exact
 from lightloom.formats.schedule_writer import schedule_lines
-from lightloom.formats.stored_certificates import exact
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import SealedSchedule

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import column
-from lightloom.formats.perfetto import write_trace
+from lightloom.formats.json_file import write_trace
 from lightloom.formats.schedule_reader import read_schedule
 from lightloom.instances.fabrics.ideal_switch import IdealSwitch
 from lightloom.instances.fabrics.ocs import Ocs

@@ -1,7 +1,8 @@
-"""FlexFlow task graphs: a training iteration that was cut and placed elsewhere."""
+"""FlexFlow's files: measured times of operators in several cuts, and task graphs."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -19,7 +20,117 @@ if TYPE_CHECKING:
 
     from lightloom.formats.json_file import JsonFile
 
+
+_Count = Annotated[int, Meta(ge=1, le=2**40)]
+_Milliseconds = Annotated[float, Meta(ge=0, le=1_000_000)]
+_Bytes = Annotated[int, Meta(ge=0, le=2**60 - 1)]
+
 _PS_PER_MS = 10**9
+_CUT = re.compile(r"[1-9][0-9]{0,8}(-[1-9][0-9]{0,8})+")
+_DIMENSIONS = {
+    1: ("sample",),
+    2: ("channel", "sample"),
+    3: ("channel", "spatial", "sample"),
+    4: ("spatial", "spatial", "channel", "sample"),
+}
+"""Dimensions in FlexFlow's order, the innermost first."""
+
+
+class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A measurement as it stands in the file."""
+
+    name: Annotated[str, Meta(min_length=1)]
+    pc_str: str
+    fw_time: _Milliseconds
+    bw_time: _Milliseconds
+    mem_req: _Bytes
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file."""
+
+    batch_size: _Count
+    ngpus: _Count
+    measurements: Annotated[list[_Row], Meta(min_length=1)]
+
+
+class Measurement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One operator in one cut, measured on one GPU.
+
+    `name`: flexFlow's name of the operator and its shape, for example ``Dense_1024_1``.
+    `parts`: parts along each dimension that is cut, as (dimension, parts) with more
+    than one part; empty for the whole operator. `forward_ps`, `backward_ps`: time of
+    one part in picoseconds.
+    """
+
+    name: str
+    parts: tuple[tuple[str, int], ...]
+    forward_ps: int
+    backward_ps: int
+    memory_bytes: int
+
+
+class OperatorProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The measurements of a run.
+
+    `batch_size`: samples of the whole batch, of which a part has its share.
+    `measurements`: rows in file order; (name, parts) are distinct.
+    """
+
+    path: str
+    batch_size: int
+    gpus: int
+    measurements: tuple[Measurement, ...]
+
+
+def read_flexflow_profile(path: str | Path) -> OperatorProfile:
+    """Return an operator profile.
+
+    ``pc_str`` is ``<dimensions>-<parts of each>``, the innermost dimension first and
+    the samples last, as in ``4-1-1-1-16``. Times are milliseconds in the file and are
+    rounded to the picosecond.
+
+    Raises `InputError`: the file cannot be read; `FormatError`: it is not JSON or has
+    another form; a time or size is negative or absurd; a cut cannot be read, or comes
+    twice for one operator. The message names file, line and field.
+    """
+    file = read_json(path)
+    raw = file.convert(_File)
+    seen: set[tuple[str, tuple[tuple[str, int], ...]]] = set()
+    rows = []
+    for number, row in enumerate(raw.measurements):
+        field = f"measurements[{number}].pc_str"
+        parts = _parts(row.pc_str, file, field)
+        if (row.name, parts) in seen:
+            what = f"the cut of {row.name} was measured before"
+            raise FormatError(what, where=file.place(field), found=row.pc_str)
+        seen.add((row.name, parts))
+        rows.append(
+            Measurement(
+                name=row.name,
+                parts=parts,
+                forward_ps=round(row.fw_time * _PS_PER_MS),
+                backward_ps=round(row.bw_time * _PS_PER_MS),
+                memory_bytes=row.mem_req,
+            )
+        )
+    return OperatorProfile(file.path, raw.batch_size, raw.ngpus, tuple(rows))
+
+
+def _parts(text: str, file: JsonFile, field: str) -> tuple[tuple[str, int], ...]:
+    """Return the parts along each dimension that is cut."""
+    numbers = [int(part) for part in text.split("-")] if _CUT.fullmatch(text) else [0]
+    count, *given = numbers
+    if count not in _DIMENSIONS or len(given) != count:
+        what, where = "not a cut", file.place(field)
+        allowed = "the number of dimensions, then the parts of each, joined by '-'"
+        raise FormatError(what, where=where, found=text, allowed=allowed)
+    total: dict[str, int] = {}
+    for dimension, parts in zip(_DIMENSIONS[count], given, strict=True):
+        total[dimension] = total.get(dimension, 1) * parts
+    return tuple((key, parts) for key, parts in sorted(total.items()) if parts > 1)
+
+
 _COLUMNS = ["taskid", "type", "deviceid", "runtime_ms", "xfersize", "next"]
 _COMPUTES = ("FORWARD", "BACKWARD", "UPDATE")
 _CARRIES = ("COMM", "NOMINAL_COMM")
@@ -27,12 +138,10 @@ _REDUCES = "ALLREDUCE"
 _GPU = 0
 
 _Id = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-_Milliseconds = Annotated[float, Meta(ge=0, le=1_000_000)]
-_Bytes = Annotated[int, Meta(ge=0, le=2**60 - 1)]
 _Task = tuple[_Id, _Id, _Id, _Milliseconds, _Bytes, list[_Id]]
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file. Rates of the simulated network are not read: a fabric has its own."""
 
     nnode: Annotated[int, Meta(ge=1)]
@@ -74,7 +183,7 @@ def read_flexflow_tasks(path: str | Path) -> Iteration:
     tasks that wait for each other in a cycle.
     """
     file = read_json(path)
-    raw = file.convert(_File)
+    raw = file.convert(_TaskFile)
     if raw.columns != _COLUMNS:
         found, allowed = ", ".join(raw.columns), ", ".join(_COLUMNS)
         where = file.place("columns")
@@ -91,7 +200,7 @@ def read_flexflow_tasks(path: str | Path) -> Iteration:
 class _Reader:
     """Turns the rows of one file into an iteration."""
 
-    def __init__(self, file: JsonFile, raw: _File) -> None:
+    def __init__(self, file: JsonFile, raw: _TaskFile) -> None:
         self.file, self.raw = file, raw
         self.row_of: dict[int, int] = {}
         for row, task in enumerate(raw.tasks):
