@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.testing import ConformanceReport
-    from lightloom.testing.conformance.report import Example
+    from lightloom.testing.conformance.check import Example
 
 
 @command

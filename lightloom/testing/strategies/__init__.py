@@ -16,16 +16,17 @@ from lightloom.testing.strategies.broken_schedules import (  # noqa: E402
     broken_schedules,
     mutations,
 )
-from lightloom.testing.strategies.fabrics import fabrics, known_kinds  # noqa: E402
+from lightloom.testing.strategies.fabrics import (  # noqa: E402  # noqa: E402
+    collectives,
+    demands,
+    fabrics,
+    instances,
+    known_kinds,
+    tasks,
+)
 from lightloom.testing.strategies.schedules import (  # noqa: E402
     random_schedule,
     schedules,
-)
-from lightloom.testing.strategies.tasks import (  # noqa: E402
-    collectives,
-    demands,
-    instances,
-    tasks,
 )
 
 __all__ = [
