@@ -1,4 +1,4 @@
-"""Strategies for fabrics of every kind, small enough to think about, and their tasks."""
+"""Strategies for fabrics of every kind, small enough to think about, and for tasks."""
 
 from __future__ import annotations
 
