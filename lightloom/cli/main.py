@@ -47,7 +47,7 @@ SUMMARIES = {
 }
 
 _LISTINGS = ("instances", "algorithms", "formats", "solvers", "schema")
-_MODULES = {"help": "main", **dict.fromkeys(_LISTINGS, "listings")}
+_MODULES = {"help": "main", "model": "solve", **dict.fromkeys(_LISTINGS, "listings")}
 """Modules of the commands that have none of their own name."""
 
 

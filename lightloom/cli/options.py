@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
-from lightloom.cli.parameters import parse_parameters
+from lightloom.core.errors import InputError
 from lightloom.core.seed import MOST_SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from typing import TypeAlias
 
     from click import Context, Parameter
 
+    from lightloom.core.schedule import ParameterValue
     from lightloom.instances.instance import Instance
 
     Completer: TypeAlias = Callable[[Context, Parameter, str], list[CompletionItem]]
@@ -278,8 +279,59 @@ def asked_instance(name: str) -> Instance:
 
     said = click.get_current_context().meta
     changes: dict[str, object] = dict(
-        parse_parameters(said.get(_CHANGES, ()), option="--set")
+        parse_parameters(said.get(_CHANGES, ()), flag="--set")
     )
     if (size := said.get(_SIZE)) is not None:
         changes[BUFFER_BYTES] = parse_size(size, "--size")
     return load_changed(name, changes)
+
+
+_ALLOWED = "KEY=VALUE; a list is separated by commas, for example radices=4,4,16"
+
+
+def parse_parameters(
+    texts: Iterable[str], *, lists: Collection[str] = (), flag: str = "--param"
+) -> dict[str, ParameterValue]:
+    """Return the parameters that ``key=value`` texts give.
+
+    `texts`: one text for each use of the option. `lists`: parameters that take a list,
+    so that ``radices=16`` is a list of one.
+
+    Raises `InputError`: no ``=``, an empty side, a key given twice, or a list element
+    that is not an integer.
+    """
+    parameters: dict[str, ParameterValue] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not (key and equals and value):
+            what = "not a parameter"
+            raise InputError(what, where=flag, found=text, allowed=_ALLOWED)
+        if key in parameters:
+            raise InputError("parameter given twice", where=flag, found=key)
+        if "," in value or key in lists:
+            elements = value.removesuffix(",").split(",")
+            parameters[key] = [
+                _integer(f"{flag} {key}", element) for element in elements
+            ]
+        else:
+            parameters[key] = _scalar(value)
+    return parameters
+
+
+def _integer(where: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        allowed = "integers separated by commas"
+        raise InputError(
+            "not an integer", where=where, found=text.strip(), allowed=allowed
+        ) from None
+
+
+def _scalar(text: str) -> int | str | bool:
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return int(text)
+    except ValueError:
+        return text

@@ -1,7 +1,8 @@
-"""``lightloom solve``: an optimisation problem, by our algorithm or a solver."""
+"""``lightloom solve`` and ``model``: a problem solved, or written for any solver."""
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
 import click
@@ -24,28 +25,34 @@ from lightloom.cli.options import (
     command,
     option,
     output_option,
+    parse_parameters,
     problem_names,
     solver_names,
 )
-from lightloom.cli.parameters import parse_parameters, parse_variant, places
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.outcome import Limit, Reason
 from lightloom.core.units import MIB
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lightloom.core.schedule import SealedSchedule
+    from lightloom.problems import Problem
     from lightloom.problems.solve import Solution
+
+_PROBLEM = option(
+    "rounds, routing, ocs, ring, placement. Default: the one that fabric and task"
+    " are of, where there is just one.",
+    shell_complete=problem_names,
+)
+_HORIZON = option("Same as --param horizon=R.", type=click.IntRange(0), metavar="R")
 
 
 @command
 def solve_command(
     *,
     instance: str = INSTANCE,
-    problem: str | None = option(
-        "rounds, routing, ocs, ring, placement. Default: the one that fabric and task"
-        " are of, where there is just one.",
-        shell_complete=problem_names,
-    ),
+    problem: str | None = _PROBLEM,
     solver: str | None = option(
         "`lightloom`, our own algorithm; `divide-and-conquer` (rounds) or"
         " `flow-heuristic` (ring), those of papers; or one of `lightloom solvers`."
@@ -59,9 +66,7 @@ def solve_command(
         "--param",
         metavar="KEY=VALUE",
     ),
-    horizon: int | None = option(
-        "Same as --param horizon=R.", type=click.IntRange(0), metavar="R"
-    ),
+    horizon: int | None = _HORIZON,
     time_limit: float | None = option(
         "Seconds to build the model and solve it; not reproducible.",
         type=Seconds(zero=True),
@@ -116,14 +121,14 @@ def solve_command(
         log=log,
         extra=_extra(extra),
     )
-    options_of = places()
+    options_of = _places()
     with progress("solve") as tell, as_given(instance, **options_of):
         asked = asked_instance(instance)
         known = problem_for(asked, problem)
         if output is not None and known.schedule_objective is None:
             what = f"answers of {known.name} are not schedules"
             raise InputError(what, where="--output", found=output)
-        variant = parse_variant(known, params, horizon)
+        variant = _parse_variant(known, params, horizon)
         found = solve(
             asked, known, solver, variant=variant, options=options, progress=tell
         )
@@ -164,7 +169,7 @@ def _report(
 def _extra(texts: tuple[str, ...]) -> dict[str, bool | int | float | str]:
     """Return the solver's own options, numbers as numbers."""
     values: dict[str, bool | int | float | str] = {}
-    for key, value in parse_parameters(texts, option="--option").items():
+    for key, value in parse_parameters(texts, flag="--option").items():
         if isinstance(value, list):
             raise InputError("a list is not allowed", where="--option", found=key)
         values[key] = value
@@ -232,3 +237,101 @@ def _text(record: dict[str, object]) -> str:
 
 def _number(value: object) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+@command
+def model_command(
+    *,
+    instance: str = INSTANCE,
+    problem: str | None = _PROBLEM,
+    params: tuple[str, ...] = option(
+        "Variant of the problem, for example paths=3; repeatable.",
+        "--param",
+        metavar="KEY=VALUE",
+    ),
+    horizon: int | None = _HORIZON,
+    file: str = option("File to write: .mps or .lp.", "--write", metavar="FILE"),
+    as_json: bool = JSON_INSTEAD,
+) -> None:
+    """Write an optimisation problem as a file that any solver reads.
+
+    INSTANCE is a name of `lightloom instances` or a TOML file; - is stdin.
+    """
+    from lightloom.problems import problem_for
+    from lightloom.problems.solver_model import model_that_fits
+    from lightloom.solvers import built
+    from lightloom.solvers.model_file import check_suffix, write_model
+
+    check_output(file, "--write", instance)
+    check_suffix(file)
+    options_of = _places()
+    with progress("model") as tell, as_given(instance, **options_of):
+        asked = asked_instance(instance)
+        known = problem_for(asked, problem)
+        variant = _parse_variant(known, params, horizon)
+        formulation = model_that_fits(known, asked, variant, tell)
+        model = built(lambda: formulation.build(asked, **variant))
+        tell(f"writing {file}")
+        form = write_model(model, file)
+    record = {
+        "file": file,
+        "instance": asked.name,
+        "problem": known.name,
+        "rows": form.rows,
+        "columns": form.columns,
+        "integer_columns": int(form.integral.sum()),
+        "nonzeros": form.nonzeros,
+        "model_sha256": form.sha256(),
+    }
+    if as_json:
+        write_json(record)
+        return
+    write_text(
+        f"{file}: {known.name} of {asked.name}: {form.rows:,} rows,"
+        f" {form.columns:,} columns ({record['integer_columns']:,} integer),"
+        f" {form.nonzeros:,} entries"
+    )
+
+
+_WORDS = {"bool": "true or false", "int": "integer", "str": "text"}
+
+
+def _parse_variant(
+    problem: Problem, texts: Iterable[str], horizon: int | None
+) -> dict[str, object]:
+    """Return the keyword arguments of a model's ``build`` that texts give.
+
+    `texts`: one text for each use of ``--param``. `horizon`: of ``--horizon``, which is
+    a short form; ``None`` if it is not given.
+
+    Raises `InputError`: no such variant (nearest names suggested), or a value that it
+    does not take.
+    """
+    given = [*texts, *([] if horizon is None else [f"horizon={horizon}"])]
+    parsed: dict[str, object] = dict(parse_parameters(given))
+    problem.check_variant(parsed)
+    for_model = {key: value for key, value in parsed.items() if key != "method"}
+    takes = inspect.signature(problem.model().build).parameters if for_model else {}
+    for key, value in for_model.items():
+        kinds = str(takes[key].annotation).split(" | ")
+        plain = [kind for kind in kinds if kind in _WORDS]
+        if not plain:
+            fix = "build the model in Python"
+            raise InputError("not to be given as text", where=key, fix=fix)
+        if type(value).__name__ not in plain:
+            allowed = " or ".join(_WORDS[kind] for kind in plain)
+            raise InputError("wrong type", where=key, found=value, allowed=allowed)
+    return parsed
+
+
+def _places() -> dict[str, str]:
+    """Return the option of each argument of a problem, for messages."""
+    from lightloom.problems import PROBLEMS
+
+    variants = {
+        name: f"--param {name}"
+        for problem in PROBLEMS.values()
+        for name, _ in problem.variants
+    }
+    variants["method"] = "--param method"
+    return {"problem": "--problem", "solver": "--solver", **variants}

@@ -15,9 +15,9 @@ from lightloom.cli.options import (
     command,
     instance_names,
     option,
+    parse_parameters,
     seed_option,
 )
-from lightloom.cli.parameters import parse_parameters
 from lightloom.cli.run_jobs import SCHEDULER, run_jobs, workers_option
 from lightloom.core.errors import InputError
 
@@ -111,7 +111,7 @@ def _axes(sizes: str | None, keys: tuple[str, ...]) -> dict[str, list[ParameterV
         if key.strip() in axes:
             raise InputError("key given twice", where="--set", found=key)
         one_each = [
-            parse_parameters([f"{key}={value}"], option="--set")
+            parse_parameters([f"{key}={value}"], flag="--set")
             for value in _listed(values, "--set")
         ]
         axes[key.strip()] = [next(iter(one.values())) for one in one_each]

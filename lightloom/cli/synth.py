@@ -18,9 +18,9 @@ from lightloom.cli.options import (
     command,
     option,
     output_option,
+    parse_parameters,
     seed_option,
 )
-from lightloom.cli.parameters import parse_parameters
 from lightloom.core.errors import NoAnswerError
 from lightloom.core.units import format_ps
 

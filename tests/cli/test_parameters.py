@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightloom.cli.parameters import parse_parameters
+from lightloom.cli.options import parse_parameters
 from lightloom.core.errors import InputError
 
 
@@ -40,4 +40,4 @@ def test_what_is_no_parameter_is_refused(text: str) -> None:
 def test_messages_name_the_option() -> None:
     """What is no parameter is refused in the name of its option."""
     with pytest.raises(InputError, match=r"^--option: not a parameter"):
-        parse_parameters(["a"], option="--option")
+        parse_parameters(["a"], flag="--option")
