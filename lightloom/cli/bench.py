@@ -182,12 +182,12 @@ def list_command(*, as_json: bool = JSON) -> None:
             }
         )
         return
-    from lightloom.report.tables import Column, terminal_table
+    from lightloom.report.tables import terminal_table
 
-    headings = [Column("suite"), Column("what it is for")]
+    headings = ["suite", "what it is for"]
     write_table(terminal_table(headings, suites.items()))
     for noun, listed in (("family", families), ("measure", measures)):
-        headings = [Column(noun), Column("parameters"), Column("what it is")]
+        headings = (noun, "parameters", "what it is")
         rows = [(name, *told) for name, told in listed.items()]
         write_table(terminal_table(headings, rows))
 
@@ -228,7 +228,7 @@ def report_command(
     from lightloom.bench.analysis import contradictions
     from lightloom.bench.results import read_results
     from lightloom.cli import bench_report as tables
-    from lightloom.report.tables import terminal_table
+    from lightloom.report.tables import markdown_table, terminal_table
 
     rows = read_results(results)
     folder = None if out is None else output_folder(out, "--out")
@@ -241,7 +241,7 @@ def report_command(
     elif markdown or rows:
         cells = tables.runs(rows) if runs else tables.summary(rows)
         if markdown:
-            write_text(tables.markdown_table(*cells))
+            write_text(markdown_table(*cells))
         else:
             write_table(terminal_table(*cells))
     else:
@@ -349,7 +349,7 @@ def _store(path: Path, rows: Sequence[Row]) -> None:
 
 def _print_changes(found: Sequence[GoldenChange]) -> None:
     """Print the changes, those for the worse first."""
-    from lightloom.report.tables import Column, terminal_table
+    from lightloom.report.tables import terminal_table
 
     headings = ("cell", "what", "before", "after", "allowed")
     ordered = sorted(found, key=lambda change: not change.worse)
@@ -361,7 +361,7 @@ def _print_changes(found: Sequence[GoldenChange]) -> None:
     if len(found) > _SHOWN:
         title += f"; the first {_SHOWN}"
     if lines:
-        write_table(terminal_table([*map(Column, headings)], lines, title=title))
+        write_table(terminal_table(headings, lines, title=title))
 
 
 @command

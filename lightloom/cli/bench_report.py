@@ -20,7 +20,7 @@ from lightloom.bench.analysis import (
 from lightloom.core.units import MIB
 from lightloom.report.panel import Panel, Series
 from lightloom.report.plots import save_plot
-from lightloom.report.tables import Column, save_csv, terminal_table
+from lightloom.report.tables import save_csv, terminal_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,53 +32,45 @@ if TYPE_CHECKING:
     from lightloom.bench.compare import ResultsComparison
     from lightloom.bench.results import Row
 
-    TableRows = tuple[Sequence[Column], Sequence[Sequence[object]]]
+    TableRows = tuple[Sequence[str], Sequence[Sequence[object]]]
 
 _SUMMARY = (
-    Column("problem"),
-    Column("solver"),
-    Column("answered", number=True),
-    Column("proven", number=True),
-    Column("certified", number=True),
-    Column("gap, arithmetic mean", number=True),
-    Column("worst gap", number=True),
-    Column("CPU s, geometric mean", number=True),
-    Column("seconds, geometric mean", number=True),
-    Column("slowest s", number=True),
-    Column("most MiB", number=True),
-    Column("otherwise"),
+    "problem",
+    "solver",
+    "answered#",
+    "proven#",
+    "certified#",
+    "gap, arithmetic mean#",
+    "worst gap#",
+    "CPU s, geometric mean#",
+    "seconds, geometric mean#",
+    "slowest s#",
+    "most MiB#",
+    "otherwise",
 )
 _RUN = (
-    Column("instance"),
-    Column("solver"),
-    Column("answer", number=True),
-    Column("bound", number=True),
-    Column("gap", number=True),
-    Column("unit"),
-    Column("build s", number=True),
-    Column("seconds", number=True),
-    Column("CPU s", number=True),
-    Column("check s", number=True),
-    Column("MiB", number=True),
+    "instance",
+    "solver",
+    "answer#",
+    "bound#",
+    "gap#",
+    "unit",
+    "build s#",
+    "seconds#",
+    "CPU s#",
+    "check s#",
+    "MiB#",
 )
 _SPEED = (
-    Column("problem"),
-    Column("solver"),
-    Column("pairs", number=True),
-    Column("ratio, geometric mean", number=True),
-    Column("interval", number=True),
-    Column("noise, factor", number=True),
-    Column("verdict"),
+    "problem",
+    "solver",
+    "pairs#",
+    "ratio, geometric mean#",
+    "interval#",
+    "noise, factor#",
+    "verdict",
 )
-_CHANGE = (
-    Column("problem"),
-    Column("instance"),
-    Column("solver"),
-    Column("seed", number=True),
-    Column("what"),
-    Column("before"),
-    Column("after"),
-)
+_CHANGE = ("problem", "instance", "solver", "seed#", "what", "before", "after")
 
 
 def summary(rows: Sequence[Row]) -> TableRows:
@@ -151,19 +143,6 @@ def _cells(one: Summary) -> tuple[object, ...]:
         None if one.peak_bytes is None else round(one.peak_bytes / MIB),
         one.troubles,
     )
-
-
-def markdown_table(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> str:
-    """Return rows under their headings in Markdown."""
-    lines = [
-        "| " + " | ".join(column.heading for column in columns) + " |",
-        "|" + "|".join("---:" if column.number else "---" for column in columns) + "|",
-    ]
-    lines += [
-        "| " + " | ".join("-" if cell is None else str(cell) for cell in row) + " |"
-        for row in rows
-    ]
-    return "\n".join(lines)
 
 
 def _percent(share: float | None) -> str | None:

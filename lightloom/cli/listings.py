@@ -200,10 +200,10 @@ def formats_command(*, as_json: bool = JSON) -> None:
         keys = ("name", "suffix", "version", "read", "write")
         write_json({"formats": [dict(zip(keys, row, strict=True)) for row in _FORMATS]})
         return
-    from lightloom.report.tables import Column, terminal_table
+    from lightloom.report.tables import terminal_table
 
     headings = ("format", "suffix", "version", "read by", "written by")
-    write_table(terminal_table([*map(Column, headings)], _FORMATS))
+    write_table(terminal_table(headings, _FORMATS))
 
 
 @command
@@ -230,12 +230,12 @@ def solvers_command(*, as_json: bool = JSON) -> None:
             }
         )
         return
-    from lightloom.report.tables import Column, terminal_table
+    from lightloom.report.tables import terminal_table
 
     headings = ("solver", "available", "version", "takes", "summary", "remark")
     write_table(
         terminal_table(
-            [Column(heading) for heading in headings],
+            headings,
             [
                 (
                     adapter.name,

@@ -195,7 +195,7 @@ def _program_record(
 
 
 def _print_program(found: Program) -> None:
-    from lightloom.report.tables import Column, terminal_table
+    from lightloom.report.tables import terminal_table
 
     if len(found.instructions) > _MOST_PRINTED:
         what = "too many instructions for a table"
@@ -204,14 +204,14 @@ def _print_program(found: Program) -> None:
         raise InputError(what, found=count, allowed=allowed, fix="use --json")
     _print_stages(found.stages)
     columns = (
-        Column("steps"),
-        Column("direction"),
-        Column("transceiver", number=True),
-        Column("wavelength", number=True),
-        Column("path"),
-        Column("peer"),
-        Column("data", number=True),
-        Column("slots", number=True),
+        "steps",
+        "direction",
+        "transceiver#",
+        "wavelength#",
+        "path",
+        "peer",
+        "data#",
+        "slots#",
     )
     rows = [
         (
@@ -230,16 +230,9 @@ def _print_program(found: Program) -> None:
 
 
 def _print_stages(stages: Sequence[Stage]) -> None:
-    from lightloom.report.tables import Column, terminal_table
+    from lightloom.report.tables import terminal_table
 
-    columns = (
-        Column("steps"),
-        Column("of RAMP", number=True),
-        Column("buffer"),
-        Column("then"),
-        Column("members", number=True),
-        Column("portion", number=True),
-    )
+    columns = ("steps", "of RAMP#", "buffer", "then", "members#", "portion#")
     rows: list[Sequence[object]] = [
         (
             _steps(stage.first_step, stage.last_step),

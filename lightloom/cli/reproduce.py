@@ -83,10 +83,10 @@ def reproduce_command(
 def _list() -> None:
     """Print what can be computed."""
     from lightloom.papers import FIGURES
-    from lightloom.report.tables import Column, terminal_table
+    from lightloom.report.tables import terminal_table
 
     rows = [(one.name, one.title, f"{one.takes_s} s") for one in FIGURES.values()]
-    columns = (Column("name"), Column("figure"), Column("takes about", number=True))
+    columns = ("name", "figure", "takes about#")
     write_table(terminal_table(columns, rows))
 
 
@@ -187,7 +187,7 @@ def _print_figures(
     """Print a line for each figure: its verdicts and its time, or what went wrong."""
     from lightloom.papers.claims import ClaimVerdict
     from lightloom.papers.index_page import verdict_counts
-    from lightloom.report.tables import Column, terminal_table
+    from lightloom.report.tables import terminal_table
 
     lines: list[list[str | int]] = []
     for job in sorted(jobs, key=lambda job: job.name):
@@ -200,6 +200,5 @@ def _print_figures(
             lines.append([job.name, "", "", "", str(failed[job.name].finding.ending)])
         else:
             lines.append([job.name, "", "", "", "not computed"])
-    columns = [Column("figure")]
-    columns += [Column(verdict, number=True) for verdict in ClaimVerdict]
-    write_table(terminal_table([*columns, Column("took", number=True)], lines))
+    verdicts = (f"{verdict}#" for verdict in ClaimVerdict)
+    write_table(terminal_table(("figure", *verdicts, "took#"), lines))

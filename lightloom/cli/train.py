@@ -475,14 +475,10 @@ def _print_recorded(
     found: ReplayedIteration,
     others: Mapping[str, ReplayedIteration | str],
 ) -> None:
-    from lightloom.report.tables import Column, terminal_table
+    from lightloom.report.tables import terminal_table
 
     if others:
-        columns = (
-            Column("fabric"),
-            Column("circuits"),
-            Column("iteration, us", number=True),
-        )
+        columns = ("fabric", "circuits", "iteration, us#")
         rows = [
             (fabric, "not served", None)
             if isinstance(one, str)

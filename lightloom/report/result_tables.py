@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lightloom.core.units import PS_PER_S, PS_PER_US, format_bytes, format_ps
-from lightloom.report.tables import Column, terminal_table
+from lightloom.report.tables import terminal_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lightloom.training.training_plan import TrainingPlan
 
 
-_COLUMNS = (Column("kind"), Column("bound", number=True), Column("witness"))
+_COLUMNS = ("kind", "bound#", "witness")
 _SHOWN = 8
 _FEW_KEYS = 3
 
@@ -61,13 +61,13 @@ def _short(value: object) -> str:
 
 
 _ROUND_TABLE_COLUMNS = (
-    Column("step", number=True),
-    Column("plane:segment"),
-    Column("transfers", number=True),
-    Column("data", number=True),
-    Column("released", number=True),
-    Column("ended", number=True),
-    Column("lasts", number=True),
+    "step#",
+    "plane:segment",
+    "transfers#",
+    "data#",
+    "released#",
+    "ended#",
+    "lasts#",
 )
 _ENDS = 8
 """Steps shown at either end of a long schedule."""
@@ -151,7 +151,7 @@ def job_table(run: ClusterRun) -> Table:
     )
     numbers = shown[3:]
     columns = [
-        Column(name.replace("_us", ", us").replace("_", "-"), number=name in numbers)
+        name.replace("_us", ", us").replace("_", "-") + "#" * (name in numbers)
         for name in shown
     ]
     places = [JOB_COLUMNS.index(name) for name in shown]
@@ -181,13 +181,13 @@ _PS_PER_HOUR = 3600 * PS_PER_S
 def comparison_table(plans: Mapping[str, TrainingPlan | str]) -> Table:
     """Return the best training on each fabric; a text stands for none."""
     columns = (
-        Column("fabric"),
-        Column("k x l, batch"),
-        Column("iteration, us", number=True),
-        Column("samples/s", number=True),
-        Column("to accuracy, h", number=True),
-        Column("communication", number=True),
-        Column("partners", number=True),
+        "fabric",
+        "k x l, batch",
+        "iteration, us#",
+        "samples/s#",
+        "to accuracy, h#",
+        "communication#",
+        "partners#",
     )
     rows = [
         (name, "does not run", *[None] * 5)
@@ -200,14 +200,7 @@ def comparison_table(plans: Mapping[str, TrainingPlan | str]) -> Table:
 
 def strategy_table(plan: TrainingPlan) -> Table:
     """Return every strategy that was looked at."""
-    columns = (
-        Column("k", number=True),
-        Column("l", number=True),
-        Column("batch", number=True),
-        Column("estimate, us", number=True),
-        Column("replayed, us", number=True),
-        Column("remark"),
-    )
+    columns = ("k#", "l#", "batch#", "estimate, us#", "replayed, us#", "remark")
     rows = []
     for each in plan.tried:
         chosen = "chosen" if each.strategy == plan.strategy else ""

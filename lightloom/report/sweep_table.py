@@ -9,7 +9,7 @@ from lightloom.core.certificate import gap
 from lightloom.core.units import PS_PER_US, format_bytes, format_ps
 from lightloom.report.bandwidth import RATES, Bandwidth, bandwidth
 from lightloom.report.panel import Panel, Series
-from lightloom.report.tables import Column, terminal_table
+from lightloom.report.tables import terminal_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -82,14 +82,11 @@ class SweepRow:
 
 def sweep_table(rows: Sequence[SweepRow]) -> Table:
     """Return a sweep as a table of the terminal."""
-    keys = [Column(_heading(key), number=True) for key in rows[0].values]
-    keys[-1] = Column("algorithm")
+    *keys, _ = rows[0].values
     columns = [
-        *keys,
-        Column("completion time", number=True),
-        Column("above bound", number=True),
-        Column("algorithm GB/s", number=True),
-        Column("bus GB/s", number=True),
+        *(f"{_heading(key)}#" for key in keys),
+        *("algorithm", "completion time#", "above bound#"),
+        *("algorithm GB/s#", "bus GB/s#"),
     ]
     return terminal_table(columns, [row.cells() for row in rows])
 
