@@ -384,7 +384,7 @@ def compare_command(
     the logarithms. Noise is the factor by which repetitions of the same questions
     differ (`bench run --again` adds them to a file). A change is one beyond both.
     """  # noqa: D401  (its subject is "what changed")
-    from lightloom.bench.compare import compare
+    from lightloom.bench.analysis import compare
     from lightloom.bench.results import read_results
 
     before, after = read_results(a), read_results(b)

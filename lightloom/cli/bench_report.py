@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from lightloom.bench.analysis import Curve, Summary
-    from lightloom.bench.compare import ResultsComparison
+    from lightloom.bench.analysis import Curve, ResultsComparison, Summary
     from lightloom.bench.results import Row
 
     TableRows = tuple[Sequence[str], Sequence[Sequence[object]]]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lightloom.bench.results import Row
     from lightloom.bench.suite import GridPoint
     from lightloom.core.schedule import ParameterValue
-    from lightloom.report.sweep_table import SweepRow
+    from lightloom.report.result_tables import SweepRow
 
 
 @command
@@ -137,7 +137,7 @@ def _show(
     as_json: bool,
 ) -> None:
     """Print the table, and write it as CSV and as a picture."""
-    from lightloom.report.sweep_table import SweepRow, sweep_panels, sweep_table
+    from lightloom.report.result_tables import SweepRow, sweep_panels, sweep_table
 
     rows = [_row(point, found[point.job.key], SweepRow) for point in points]
     if csv_file is not None:

@@ -18,6 +18,7 @@ from lightloom.report.tables import terminal_table
 from lightloom.synth.demand_algorithms import ON_DEMANDS
 from lightloom.synth.ocs.baseline_schedules import BASELINES
 from lightloom.synth.ramp.schedules import most_ranks
+from lightloom.synth.ring.span_time import NEVER_PS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -200,7 +201,7 @@ def candidate_table(compared: Sequence[Candidate], *, shown: int) -> Table:
             candidate.algorithm,
             parameters_text(candidate.parameters),
             candidate.mapping,
-            format_ps(candidate.predicted_ps),
+            _time(candidate.predicted_ps),
             _time(candidate.completion_time_ps),
             candidate.reconfigurations,
         )
@@ -215,6 +216,9 @@ def parameters_text(parameters: Mapping[str, object]) -> str:
 
 
 def _time(time_ps: int | None) -> str | None:
+    """Return a time in words, also one that stands for what cannot be served."""
+    if time_ps is not None and time_ps >= NEVER_PS:
+        return "not possible here"
     return None if time_ps is None else format_ps(time_ps)
 
 
