@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from lightloom.core.errors import FormatError, InputError
-from lightloom.formats.compression import open_reading
+from lightloom.core.errors import FormatError
 from lightloom.formats.csv_table import read_table
-from lightloom.formats.text_file import MOST_TEXT_BYTES, whole_number
+from lightloom.formats.text_file import open_text, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,17 +77,10 @@ def read_communication_log(path: str | Path) -> tuple[Call, ...]:
 
 def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Yield (line number, text) of the lines that are not blank."""
-    try:
-        with open_reading(path, most_bytes=MOST_TEXT_BYTES) as binary:
-            lines = io.TextIOWrapper(binary, encoding="utf-8-sig")
-            for number, text in enumerate(lines, 1):
-                if text.strip():
-                    yield number, text
-    except UnicodeDecodeError as problem:
-        raise FormatError(f"not UTF-8: {problem.reason}", where=str(path)) from None
-    except OSError as problem:
-        what = f"cannot read: {problem.strerror or problem}"
-        raise InputError(what, where=str(path)) from None
+    with open_text(path) as lines:
+        for number, text in enumerate(lines, 1):
+            if text.strip():
+                yield number, text
 
 
 def _all_reduce(fields: list[str], place: str) -> AllReduceCall:

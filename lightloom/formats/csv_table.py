@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import io
 import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
-from lightloom.core.errors import FormatError, InputError, nearest
-from lightloom.formats.compression import open_reading
-from lightloom.formats.text_file import MOST_TEXT_BYTES, whole_number
+from lightloom.core.errors import FormatError, nearest
+from lightloom.formats.text_file import open_text, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -106,29 +104,15 @@ def csv_lines(path: str | Path) -> Iterator[tuple[int, list[str]]]:
     Raises `InputError`: the file cannot be read; `FormatError`: it is too long, not
     UTF-8 or not CSV, or its compression is damaged.
     """
-    with open_reading(path, most_bytes=MOST_TEXT_BYTES) as binary:
-        text = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
-        line = 0
+    with open_text(path) as text:
+        first, line = text.readline(), 0
+        lines = itertools.chain([first], text)
+        separator = max(_SEPARATORS, key=first.count)
         try:
-            first = text.readline()
-            reader = csv.reader(
-                itertools.chain([first], text),
-                strict=True,
-                delimiter=max(_SEPARATORS, key=first.count),
-            )
+            reader = csv.reader(lines, strict=True, delimiter=separator)
             for fields in reader:
                 line = reader.line_num
                 yield line, [field.strip() for field in fields]
-        except FormatError as problem:
-            problem.where = problem.where or str(path)
-            raise
-        except UnicodeDecodeError as problem:
-            # Decoded by the block: which line it is cannot be known.
-            what = f"not UTF-8: {problem.reason}"
-            raise FormatError(what, where=str(path)) from None
         except csv.Error as problem:
             place = f"{path}:{line + 1}"
             raise FormatError(f"not CSV: {problem}", where=place) from None
-        except OSError as problem:
-            what = f"cannot read: {problem.strerror or problem}"
-            raise InputError(what, where=str(path)) from None

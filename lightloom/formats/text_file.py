@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
-from lightloom.core.errors import FormatError, InputError
+from lightloom.core.errors import FormatError
 from lightloom.core.units import MIB
 from lightloom.formats.compression import open_reading
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 MOST_TEXT_BYTES = 128 * MIB
@@ -16,23 +19,30 @@ MOST_TEXT_BYTES = 128 * MIB
 thirty times as much."""
 
 
-def read_text(path: str | Path, *, most_bytes: int = MOST_TEXT_BYTES) -> str:
-    """Return what a UTF-8 file holds, decompressed by its suffix, without a BOM.
+@contextlib.contextmanager
+def open_text(
+    path: str | Path, *, most_bytes: int = MOST_TEXT_BYTES
+) -> Iterator[TextIOWrapper]:
+    """Open a UTF-8 file for reading, decompressed by its suffix, without a BOM.
 
     `path`: the file; ``.gz`` and ``.zst`` are decompressed. `most_bytes`: largest
-    number of bytes that it may hold.
+    number of bytes that it may hold. Ends of lines stay as they are.
 
     Raises `InputError`: the file cannot be read; `FormatError`: it holds more than
     `most_bytes`, is not UTF-8, or its compression is damaged.
     """
     try:
-        with open_reading(path, most_bytes=most_bytes) as source:
-            return source.read().decode("utf-8-sig")
+        with open_reading(path, most_bytes=most_bytes) as binary:
+            yield TextIOWrapper(binary, encoding="utf-8-sig", newline="")
     except UnicodeDecodeError as problem:
+        # Decoded by the block: which line it is cannot be known.
         raise FormatError(f"not UTF-8: {problem.reason}", where=str(path)) from None
-    except OSError as problem:
-        what = f"cannot read: {problem.strerror or problem}"
-        raise InputError(what, where=str(path)) from None
+
+
+def read_text(path: str | Path, *, most_bytes: int = MOST_TEXT_BYTES) -> str:
+    """Return what a file holds, as `open_text` reads it."""
+    with open_text(path, most_bytes=most_bytes) as text:
+        return text.read()
 
 
 def whole_number(text: str, where: str, least: int = 0, most: int = 2**31 - 1) -> int:
