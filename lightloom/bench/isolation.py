@@ -54,7 +54,7 @@ _busy: set[ChildProcess] = set()
 """Fork servers that have a run."""
 _ROOMS = ("instances", "models", "replay", "solvers", "synth", "validate")
 _LIBRARIES = (
-    "lightloom.bench.execute",
+    "lightloom.bench.job",
     "networkx",
     "scipy.optimize",
     "scipy.sparse.csgraph",
@@ -260,7 +260,7 @@ def _live(job: IsolatedJob, told: Connection) -> None:
     """Be the run."""
     process_tree.end_with_parent()
     process_tree.die_first()
-    from lightloom.bench.execute import execute
+    from lightloom.bench.job import execute
 
     told.send(execute(job, told.send))
 
