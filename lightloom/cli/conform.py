@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import tempfile
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -89,34 +90,9 @@ def _no_traces() -> Iterator[None]:
 
 def _record(report: ConformanceReport) -> dict[str, object]:
     """Return a report as its documented JSON object."""
-    return {
-        "synthesiser": report.subject,
-        "conforms": report.conforms,
-        "seed": report.seed,
-        "examples": report.examples,
-        "refused": report.refused,
-        "cut_short": report.cut_short,
-        "properties": [
-            {
-                "name": result.name,
-                "statement": result.statement,
-                "passed": result.passed,
-                "failed": result.failed,
-                "example": _example(result.example),
-            }
-            for result in report.properties
-        ],
-    }
-
-
-def _example(example: Example | None) -> dict[str, object] | None:
-    if example is None:
-        return None
-    return {
-        "message": example.message,
-        "seed": example.seed,
-        "instance": example.instance,
-    }
+    found = asdict(report)
+    subject = found.pop("subject")
+    return {"synthesiser": subject, "conforms": report.conforms, **found}
 
 
 def _text(report: ConformanceReport) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,23 +86,8 @@ def timeline_record(file: str, timeline: Timeline, task: Task) -> dict[str, obje
         "reconfigurations": len(timeline.reconfigurations),
         "utilisation": _fraction(timeline),
         "bandwidth": rates and rates.record(),
-        "rounds": [
-            {
-                "index": step.index,
-                "release_ps": step.release_ps,
-                "end_ps": step.end_ps,
-                "transfers": step.transfers,
-                "bytes": step.bytes,
-                "segments": [list(segment) for segment in step.segments],
-            }
-            for step in timeline.steps
-        ],
-        "nodes": {
-            "sent_bytes": timeline.nodes.sent_bytes.tolist(),
-            "received_bytes": timeline.nodes.received_bytes.tolist(),
-            "busy_ps": timeline.nodes.busy_ps.tolist(),
-            "idle_ps": timeline.nodes.idle_ps.tolist(),
-        },
+        "rounds": [asdict(step) for step in timeline.steps],
+        "nodes": {key: column.tolist() for key, column in vars(timeline.nodes).items()},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -25,7 +26,6 @@ from lightloom.core.errors import NoAnswerError
 from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
-    from lightloom.synth.auto.candidate_pool import Candidate
     from lightloom.synth.synthesise import Synthesis
     from lightloom.validate import CertificateReport
 
@@ -122,18 +122,7 @@ def _record(
         "steps": schedule.footer.steps,
         "reconfigurations": _reconfigurations(synthesis),
         "certificate": certificate_record(certificate),
-        "compared": [_candidate(candidate) for candidate in synthesis.compared],
-    }
-
-
-def _candidate(candidate: Candidate) -> dict[str, object]:
-    return {
-        "algorithm": candidate.algorithm,
-        "parameters": candidate.parameters,
-        "mapping": candidate.mapping,
-        "predicted_ps": candidate.predicted_ps,
-        "completion_time_ps": candidate.completion_time_ps,
-        "reconfigurations": candidate.reconfigurations,
+        "compared": [asdict(candidate) for candidate in synthesis.compared],
     }
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
+import msgspec
 
 from lightloom.cli.console import counted, progress, write_json, write_text
 from lightloom.cli.failure import INVALID
@@ -14,7 +15,6 @@ from lightloom.cli.json_records import (
     certificates_text,
     objective_records,
     violation_lines,
-    violation_records,
 )
 from lightloom.cli.options import (
     JSON,
@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 def verify_command(
     *,
     file: str = argument("FILE"),
-    runtime: str | None = option(
+    runtime: Literal["msccl", "azure", "rccl"] | None = option(
         "Of XML: who is to load it.  [default: the one that fits best]",
-        type=click.Choice(["msccl", "azure", "rccl"]),
     ),
     as_json: bool = JSON,
 ) -> int:
@@ -86,7 +85,7 @@ def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
         "file": file,
         "valid": verdict.valid,
         "violation_count": verdict.violation_count,
-        "violations": violation_records(verdict.violations),
+        "violations": msgspec.to_builtins(verdict.violations),
         "certificate": certificate_record(verdict.certificate),
         "objectives": objective_records(verdict),
     }
@@ -156,7 +155,7 @@ def _program_record(file: str, verdict: ProgramVerdict) -> dict[str, object]:
         "unchecked": verdict.unchecked,
         "hangs_from_bytes": verdict.hangs_from_bytes,
         "warnings": list(verdict.warnings),
-        "violations": violation_records(verdict.violations),
+        "violations": msgspec.to_builtins(verdict.violations),
     }
 
 
