@@ -132,7 +132,7 @@ ramp_command = click.Group(
 )
 
 
-def _buffer_bytes(task: Task) -> int:
+def _buffer_bytes(task: Task) -> int | None:
     """Return the size of a task's buffer, ``None`` for a demand."""
     from lightloom.core.task import Collective
 
