@@ -103,7 +103,8 @@ def option(text: str, *flags: str, **attributes: Any) -> Any:  # noqa: ANN401
             click.Option(
                 [*names, parameter.name],
                 help=text,
-                is_flag=kind == "bool",
+                # Told that it is no flag, click takes a value "-1" for an option.
+                is_flag=True if kind == "bool" else None,
                 multiple=kind == "tuple[str, ...]",
                 required=not optional and "default" not in attributes,
                 **{"show_default": "default" in attributes, **attributes},
