@@ -184,8 +184,7 @@ def list_command(*, as_json: bool = JSON) -> None:
         return
     from lightloom.report.tables import terminal_table
 
-    headings = ["suite", "what it is for"]
-    write_table(terminal_table(headings, suites.items()))
+    write_table(terminal_table(("suite", "what it is for"), suites.items()))
     for noun, listed in (("family", families), ("measure", measures)):
         headings = (noun, "parameters", "what it is")
         rows = [(name, *told) for name, told in listed.items()]

@@ -35,25 +35,32 @@ class _Declared(NamedTuple):
     make: Callable[[inspect.Parameter], list[Parameter]]
 
 
-def command(
-    function: Callable[..., int | None] | None = None, **attributes: str
-) -> Any:  # noqa: ANN401  (a command, or what makes one of a function)
+def command(function: Callable[..., int | None]) -> click.Command:
     """Return the command of a function ``NAME_command`` that returns an exit code.
 
     Every parameter of the function has a default made by `argument`, `option` or one of
-    the constants here. The docstring is the help. `attributes`: of `click.Command`, for
-    example a ``help`` that is no docstring.
+    the constants here. The docstring is the help, its first line the summary.
     """
-    if function is None:
-        return lambda other: command(other, **attributes)
-    text = inspect.cleandoc(function.__doc__ or "")
-    attributes = {"help": text, "short_help": text.partition("\n")[0], **attributes}
-    return click.Command(
-        function.__name__.removesuffix("_command"),
-        callback=function,
-        params=parameters_of(function),
-        **attributes,  # type: ignore[arg-type]  (texts alone)
-    )
+    return command_with(inspect.cleandoc(function.__doc__ or ""))(function)
+
+
+def command_with(text: str) -> Callable[[Callable[..., int | None]], click.Command]:
+    """Return what makes a command of a function, as `command` does, with another help.
+
+    `text`: its help; the summary is the first line of the docstring all the same.
+    """
+
+    def make(function: Callable[..., int | None]) -> click.Command:
+        summary = inspect.cleandoc(function.__doc__ or "").partition("\n")[0]
+        return click.Command(
+            function.__name__.removesuffix("_command"),
+            callback=function,
+            params=parameters_of(function),
+            help=text,
+            short_help=summary,
+        )
+
+    return make
 
 
 def parameters_of(function: Callable[..., object]) -> list[Parameter]:

@@ -13,7 +13,7 @@ from lightloom.cli.options import (
     INSTANCE,
     JSON,
     asked_instance,
-    command,
+    command_with,
     option,
     seed_option,
 )
@@ -42,8 +42,8 @@ _STRATEGY = (
 )
 
 
-@command(
-    help="Print the program of one node's network interface: for each step and"
+@command_with(
+    "Print the program of one node's network interface: for each step and"
     " transceiver the wavelength, the path (the group whose gate opens), the bytes and"
     " the time slots. Takes closed forms for that node alone, at any size."
     "\n\nINSTANCE is a name of `lightloom instances` or a TOML file; - is stdin.",
@@ -69,9 +69,8 @@ def nic_command(
     _print_program(found)
 
 
-@command(
-    short_help="Check an operation step by step, at any size.",
-    help="Check all steps of an operation as `lightloom verify` would, streaming: every"
+@command_with(
+    "Check all steps of an operation as `lightloom verify` would, streaming: every"
     " circuit and resource at any size; the data of every chunk up to 4096 nodes, of"
     " sampled chunks above."
     "\n\nINSTANCE is a name of `lightloom instances` or a TOML file; - is stdin. Its"

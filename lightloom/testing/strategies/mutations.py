@@ -314,7 +314,8 @@ def _one_rule(
     by_rule: dict[str, list[Circuits]] = {}
     for rules, circuits in tried:
         if len(rules) == 1:
-            by_rule.setdefault(*rules, []).append(circuits)
+            [rule] = rules
+            by_rule.setdefault(rule, []).append(circuits)
     rule = given.choice(sorted(by_rule))
     return rule, _with_circuits(given, number, given.choice(by_rule[rule]))
 
