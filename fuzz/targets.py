@@ -13,16 +13,15 @@ from lightloom.core.errors import FormatError, InputError
 from lightloom.formats.chakra import read_chakra
 from lightloom.formats.communication_log import read_communication_log
 from lightloom.formats.demand_csv import read_matrix, read_pairs
-from lightloom.formats.flexflow_profile import read_flexflow_profile
-from lightloom.formats.flexflow_tasks import read_flexflow_tasks
+from lightloom.formats.flexflow import read_flexflow_profile, read_flexflow_tasks
 from lightloom.formats.json_file import read_json
 from lightloom.formats.msccl_xml import read_msccl
 from lightloom.formats.mscclpp_plan import plan_of
-from lightloom.formats.multicommodity_flows import flows_of
 from lightloom.formats.onnx_graph import read_onnx
 from lightloom.formats.operation_graph import read_op_graph
-from lightloom.formats.overlap_solution import (
+from lightloom.formats.optimiser_solutions import (
     OverlapParameters,
+    flows_of,
     read_overlap_parameters,
     solution_of,
 )

@@ -34,7 +34,6 @@ from lightloom.bench.results import Ending, Finding, Measured, Point, this_machi
 from lightloom.core.errors import InputError
 from lightloom.isolation import process_tree
 from lightloom.isolation.child_process import ChildProcess, idle_processes
-from lightloom.isolation.forked_process import ForkedProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +54,7 @@ _busy: set[ChildProcess] = set()
 """Fork servers that have a run."""
 _ROOMS = ("instances", "models", "replay", "solvers", "synth", "validate")
 _LIBRARIES = (
-    "lightloom.bench.execute",
+    "lightloom.bench.job",
     "networkx",
     "scipy.optimize",
     "scipy.sparse.csgraph",
@@ -253,7 +252,7 @@ def serve(parent: ParentChannel) -> None:
         except EOFError:
             return
         with tempfile.TemporaryFile() as words:
-            run = ForkedProcess(partial(_live, job), words.fileno())
+            run = process_tree.ForkedProcess(partial(_live, job), words.fileno())
             parent.send(_Watch(job, run, words, parent).report())
 
 
@@ -261,7 +260,7 @@ def _live(job: IsolatedJob, told: Connection) -> None:
     """Be the run."""
     process_tree.end_with_parent()
     process_tree.die_first()
-    from lightloom.bench.execute import execute
+    from lightloom.bench.job import execute
 
     told.send(execute(job, told.send))
 
@@ -291,7 +290,7 @@ class _Watch:
     """
 
     job: IsolatedJob
-    run: ForkedProcess
+    run: process_tree.ForkedProcess
     words: BinaryIO
     parent: ParentChannel
     _finding: Finding | None = None

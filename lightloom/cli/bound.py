@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
-from lightloom.cli.completion import problem_names
 from lightloom.cli.console import (
     answer_text,
     progress,
@@ -15,13 +12,15 @@ from lightloom.cli.console import (
     write_text,
 )
 from lightloom.cli.failure import as_given
-from lightloom.cli.instance_argument import (
-    INSTANCE_HELP,
+from lightloom.cli.options import (
+    INSTANCE,
+    JSON,
     asked_instance,
-    instance_argument,
+    command,
+    option,
+    problem_names,
+    seed_option,
 )
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.parameters import seed_option
 from lightloom.core.certificate import stored
 from lightloom.core.units import format_ps
 
@@ -31,23 +30,23 @@ if TYPE_CHECKING:
     from lightloom.core.certificate import Certificate
 
 
-@click.command(
-    "bound",
-    help=SUMMARIES["bound"] + f"\n\n{INSTANCE_HELP}"
-    " Bounds are on"
-    " the completion time or, with --problem, on the objective of that problem.",
-)
-@instance_argument
-@click.option(
-    "--problem",
-    shell_complete=problem_names,
-    metavar="NAME",
-    help="rounds, routing, ocs, ring, placement.",
-)
-@seed_option("Of the search for witnesses, with --problem.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(instance: str, *, problem: str | None, seed: int, as_json: bool) -> None:
-    """Print every bound, the best first."""
+@command
+def bound_command(
+    *,
+    instance: str = INSTANCE,
+    problem: str | None = option(
+        "rounds, routing, ocs, ring, placement.",
+        shell_complete=problem_names,
+        metavar="NAME",
+    ),
+    seed: int = seed_option("Of the search for witnesses, with --problem."),
+    as_json: bool = JSON,
+) -> None:
+    """Print the lower bounds on the completion time of an instance.
+
+    INSTANCE is a name of `lightloom instances` or a TOML file; - is stdin. Bounds are
+    on the completion time or, with --problem, on the objective of that problem.
+    """
     with as_given(instance, problem="--problem"):
         if problem is None:
             _completion_time(instance, as_json=as_json)

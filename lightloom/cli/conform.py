@@ -6,76 +6,60 @@ import contextlib
 import json
 import os
 import tempfile
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from lightloom.cli.console import progress, write_json, write_text
 from lightloom.cli.failure import INVALID, as_given
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.parameters import Seconds, seed_option
+from lightloom.cli.options import (
+    JSON,
+    Seconds,
+    argument,
+    command,
+    option,
+    seed_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lightloom.testing import ConformanceReport
-    from lightloom.testing.conformance.report import Example
+    from lightloom.testing.conformance.check import Example
 
 
-@click.command(
-    "conform",
-    help=SUMMARIES["conform"]
-    + "\n\nSYNTHESISER is a function fn(instance, seed) that returns a schedule, as"
-    " module:function. It runs in a process of its own, on generated tasks and on"
-    " tasks that make no sense. Exit code 0 if every property holds, 1 with a small"
-    " failing example of each that does not, 2 if there is no such function.",
-)
-@click.argument("synthesiser")
-@click.option(
-    "--fabric",
-    "kinds",
-    metavar="KIND",
-    multiple=True,
-    help="Kind of fabric to draw from; repeatable; default: all.",
-)
-@click.option(
-    "--task",
-    "tasks",
-    metavar="NAME",
-    multiple=True,
-    help="Collective to draw, or demand; or relayed-demand, which allows relays and"
-    " comes only by name; repeatable; default: all.",
-)
-@click.option(
-    "--examples",
-    type=click.IntRange(1, 10**6),
-    default=100,
-    show_default=True,
-    help="Examples to try.",
-)
-@seed_option("Seed of the examples.")
-@click.option(
-    "--time-limit",
-    type=Seconds(zero=False),
-    default=10.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="For one call.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.pass_context
-def command(
-    ctx: click.Context,
-    synthesiser: str,
-    kinds: tuple[str, ...],
-    tasks: tuple[str, ...],
-    examples: int,
-    seed: int,
-    time_limit: float,
+@command
+def conform_command(
     *,
-    as_json: bool,
-) -> None:
-    """Check a synthesiser and say what was found."""
+    synthesiser: str = argument(),
+    kinds: tuple[str, ...] = option(
+        "Kind of fabric to draw from; repeatable; default: all.",
+        "--fabric",
+        metavar="KIND",
+    ),
+    tasks: tuple[str, ...] = option(
+        "Collective to draw, or demand; or relayed-demand, which allows relays and"
+        " comes only by name; repeatable; default: all.",
+        "--task",
+        metavar="NAME",
+    ),
+    examples: int = option(
+        "Examples to try.", type=click.IntRange(1, 10**6), default=100
+    ),
+    seed: int = seed_option("Seed of the examples."),
+    time_limit: float = option(
+        "For one call.", type=Seconds(zero=False), default=10.0, metavar="SECONDS"
+    ),
+    as_json: bool = JSON,
+) -> int:
+    """Check a synthesiser of your own on generated tasks.
+
+    SYNTHESISER is a function fn(instance, seed) that returns a schedule, as
+    module:function. It runs in a process of its own, on generated tasks and on tasks
+    that make no sense. Exit code 0 if every property holds, 1 with a small failing
+    example of each that does not, 2 if there is no such function.
+    """
     from lightloom.testing import check_synthesiser
 
     options = {"kinds": "--fabric", "tasks": "--task", "limit_s": "--time-limit"}
@@ -93,7 +77,7 @@ def command(
         write_json(_record(report))
     else:
         write_text(_text(report))
-    ctx.exit(0 if report.conforms else INVALID)
+    return 0 if report.conforms else INVALID
 
 
 @contextlib.contextmanager
@@ -106,34 +90,9 @@ def _no_traces() -> Iterator[None]:
 
 def _record(report: ConformanceReport) -> dict[str, object]:
     """Return a report as its documented JSON object."""
-    return {
-        "synthesiser": report.subject,
-        "conforms": report.conforms,
-        "seed": report.seed,
-        "examples": report.examples,
-        "refused": report.refused,
-        "cut_short": report.cut_short,
-        "properties": [
-            {
-                "name": result.name,
-                "statement": result.statement,
-                "passed": result.passed,
-                "failed": result.failed,
-                "example": _example(result.example),
-            }
-            for result in report.properties
-        ],
-    }
-
-
-def _example(example: Example | None) -> dict[str, object] | None:
-    if example is None:
-        return None
-    return {
-        "message": example.message,
-        "seed": example.seed,
-        "instance": example.instance,
-    }
+    found = asdict(report)
+    subject = found.pop("subject")
+    return {"synthesiser": subject, "conforms": report.conforms, **found}
 
 
 def _text(report: ConformanceReport) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-import click
-
 from lightloom.cli.console import progress, say, write_table
 from lightloom.cli.failure import INVALID
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import output_folder
+from lightloom.cli.files import output_folder
+from lightloom.cli.options import (
+    command,
+    option,
+)
 
 if TYPE_CHECKING:
     from lightloom.instances.fabrics.packet_tiers import IdealSwitch
@@ -17,23 +18,16 @@ if TYPE_CHECKING:
 _RACK, _SWITCH = "lightpath-256", "ideal-switch-256"
 
 
-@click.command(
-    "demo",
-    help=SUMMARIES["demo"]
-    + f"\n\n64 MiB on {_RACK} by ring, LUMORPH-2, LUMORPH-4, multiport and auto,"
-    f" beside ring and double binary tree on {_SWITCH}. Leaves the schedule of"
-    " auto, its trace and a plot.",
-)
-@click.option(
-    "--out",
-    metavar="DIR",
-    default="out/demo",
-    show_default=True,
-    help="Folder for the files.",
-)
-@click.pass_context
-def command(ctx: click.Context, out: str) -> None:
-    """Run the demonstration."""
+@command
+def demo_command(
+    *, out: str = option("Folder for the files.", metavar="DIR", default="out/demo")
+) -> int:
+    """All-reduce on 256 GPUs: synthesise, verify, replay, compare.
+
+    64 MiB on lightpath-256 by ring, LUMORPH-2, LUMORPH-4, multiport and auto, beside
+    ring and double binary tree on ideal-switch-256. Leaves the schedule of auto, its
+    trace and a plot.
+    """
     from lightloom.core.units import MIB
     from lightloom.instances.catalogue import fabrics
     from lightloom.papers.demonstration import demonstrate
@@ -46,4 +40,4 @@ def command(ctx: click.Context, out: str) -> None:
     write_table(shown.table())
     for path in shown.files:
         say(f"wrote {path}")
-    ctx.exit(0 if shown.valid else INVALID)
+    return 0 if shown.valid else INVALID

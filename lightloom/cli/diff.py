@@ -4,47 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from lightloom.cli.console import counted, progress, write_json, write_table, write_text
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.schedule_file import read_schedule_file
-from lightloom.core.errors import LightloomError
+from lightloom.cli.failure import about
+from lightloom.cli.files import read_schedule_file
+from lightloom.cli.options import (
+    JSON,
+    argument,
+    command,
+)
 
 if TYPE_CHECKING:
     from lightloom.report.schedule_difference import ScheduleDifference
 
 
-@click.command(
-    "diff",
-    help=SUMMARIES["diff"]
-    + "\n\nSettings in which they differ, times, counts, and where the time goes: how"
-    " long a node, on average, waits while its circuits are set (reconfiguration), pays"
-    " the fixed cost of what it sends or receives (alpha), moves data, or does nothing"
-    " (idle). `lightloom plot A B` draws both. One of them may be - for stdin.",
-)
-@click.argument("one", metavar="A")
-@click.argument("other", metavar="B")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(one: str, other: str, *, as_json: bool) -> None:
-    """Read two schedules, replay them, compare them."""
+@command
+def diff_command(
+    *, one: str = argument("A"), other: str = argument("B"), as_json: bool = JSON
+) -> None:
+    """Compare two schedules: what differs, and where the time goes.
+
+    Settings in which they differ, times, counts, and where the time goes: how long a
+    node, on average, waits while its circuits are set (reconfiguration), pays the fixed
+    cost of what it sends or receives (alpha), moves data, or does nothing (idle).
+    `lightloom plot A B` draws both. One of them may be - for stdin.
+    """
     from lightloom.report.schedule_difference import (
         difference_table,
         schedule_difference,
     )
 
     with progress("diff") as tell:
-        schedules = []
-        for file in (one, other):
-            tell(f"reading {file}")
-            schedules.append(read_schedule_file(file))
+        schedules = [read_schedule_file(file, tell) for file in (one, other)]
         tell("replaying and comparing")
-        try:
+        with about(f"{one} or {other}"):
             found = schedule_difference(*schedules)
-        except LightloomError as problem:
-            place = f"{one} or {other}"
-            problem.where = f"{place}: {problem.where}" if problem.where else place
-            raise
     if as_json:
         write_json(_record(one, other, found))
         return

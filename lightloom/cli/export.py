@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from lightloom.cli.console import counted, progress, say
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import check_output, output_folder
-from lightloom.cli.schedule_file import read_schedule_file
-from lightloom.core.errors import InputError, LightloomError
+from lightloom.cli.failure import about
+from lightloom.cli.files import check_output, output_folder, read_schedule_file
+from lightloom.cli.options import (
+    argument,
+    command,
+    option,
+    output_option,
+)
+from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,74 +23,48 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import Schedule
 
-_FORMATS = ("msccl", "mscclpp", "transfers", "csv", "json", "sonic-ocs", "chakra")
-_RUNTIMES = ("msccl", "azure", "rccl")
-_PROTOCOLS = ("Simple", "LL", "LL128")
-_BUFFERS = ("scratch", "direct")
 
-
-@click.command(
-    "export",
-    help=SUMMARIES["export"]
-    + "\n\nFILE is a schedule. msccl: XML that collective libraries load; circuits"
-    " and times have no place in it, and nothing is written that `lightloom verify`"
-    " does not accept. mscclpp: an execution plan of MSCCL++, made of such a program."
-    " transfers: the table that `lightloom import` reads. csv, json, sonic-ocs: which"
-    " circuits each plane connects and disconnects, and when; json has the lasers and"
-    " switches of LIGHTPATH's tiles, and what RAMP's transceivers tune to. chakra: a"
-    " folder with a trace of each rank, workload, system and network of a simulator, in"
-    " which a nanosecond stands for a picosecond.",
-)
-@click.argument("file", metavar="FILE")
-@click.option(
-    "--to", "target", type=click.Choice(_FORMATS), required=True, help="Format."
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    required=True,
-    help="- is stdout; of chakra, a folder.",
-)
-@click.option(
-    "--runtime",
-    type=click.Choice(_RUNTIMES),
-    help="Of msccl: who will load it; names of operations and limits differ."
-    "  [default: msccl]",
-)
-@click.option(
-    "--protocol",
-    type=click.Choice(_PROTOCOLS),
-    help="Of msccl: how messages are moved.  [default: Simple]",
-)
-@click.option(
-    "--buffers",
-    type=click.Choice(_BUFFERS),
-    help="Of msccl: where data go whose place is still being sent from. With scratch"
-    " no size can make the program hang; direct takes less memory, and maxBytes says"
-    " up to which size it is safe.  [default: scratch]",
-)
-@click.option(
-    "--node",
-    type=click.IntRange(0),
-    help="Of json: what this node tunes, sends and receives.",
-)
-def command(
-    file: str,
-    target: str,
-    output: str,
-    runtime: str | None,
-    protocol: str | None,
-    buffers: str | None,
-    node: int | None,
+@command
+def export_command(
+    *,
+    file: str = argument("FILE"),
+    target: Literal[
+        "msccl", "mscclpp", "transfers", "csv", "json", "sonic-ocs", "chakra"
+    ] = option("Format.", "--to"),
+    output: str = output_option("- is stdout; of chakra, a folder."),
+    runtime: Literal["msccl", "azure", "rccl"] | None = option(
+        "Of msccl: who will load it; names of operations and limits differ."
+        "  [default: msccl]",
+    ),
+    protocol: Literal["Simple", "LL", "LL128"] | None = option(
+        "Of msccl: how messages are moved.  [default: Simple]",
+    ),
+    buffers: Literal["scratch", "direct"] | None = option(
+        "Of msccl: where data go whose place is still being sent from. With scratch no"
+        " size can make the program hang; direct takes less memory, and maxBytes says"
+        " up to which size it is safe.  [default: scratch]",
+    ),
+    node: int | None = option(
+        "Of json: what this node tunes, sends and receives.", type=click.IntRange(0)
+    ),
 ) -> None:
-    """Write a schedule in another format."""
+    """Write a schedule in a format of collective libraries.
+
+    FILE is a schedule. msccl: XML that collective libraries load; circuits and times
+    have no place in it, and nothing is written that `lightloom verify` does not accept.
+    mscclpp: an execution plan of MSCCL++, made of such a program. transfers: the table
+    that `lightloom import` reads. csv, json, sonic-ocs: which circuits each plane
+    connects and disconnects, and when; json has the lasers and switches of LIGHTPATH's
+    tiles, and what RAMP's transceivers tune to. chakra: a folder with a trace of each
+    rank, workload, system and network of a simulator, in which a nanosecond stands for
+    a picosecond.
+    """
     from lightloom.formats.compression import open_writing
 
     given = {"--runtime": runtime, "--protocol": protocol, "--buffers": buffers}
-    for option, value in given.items():
+    for flag, value in given.items():
         if value is not None and target != "msccl":
-            raise click.UsageError(f"{option} is about --to msccl")
+            raise click.UsageError(f"{flag} is about --to msccl")
     if node is not None and target in ("msccl", "mscclpp", "transfers", "chakra"):
         what = "--node is about --to json"
         raise click.UsageError(what)
@@ -93,9 +72,8 @@ def command(
     if folder is None:
         check_output(output, "--output", file)
     with progress("export") as tell:
-        tell(f"reading {file}")
-        schedule = read_schedule_file(file)
-        try:
+        schedule = read_schedule_file(file, tell)
+        with about(file):
             if folder is not None:
                 say(f"{output}: {_chakra(schedule, folder)}")
                 return
@@ -107,9 +85,6 @@ def command(
                 text, told = _transfers(schedule)
             else:
                 text, told = _switches(schedule, target, node)
-        except LightloomError as problem:
-            problem.where = f"{file}: {problem.where}" if problem.where else file
-            raise
         with open_writing(output) as stream:
             stream.write(text.encode())
     say(f"{output}: {told}")
@@ -127,12 +102,12 @@ def _msccl(
     from lightloom.formats.msccl_xml import msccl_xml
     from lightloom.programs.export_program import export_program
 
-    loader = runtime or _RUNTIMES[0]
+    loader = runtime or "msccl"
     program = export_program(
         schedule,
         runtime_of(loader),
-        protocol=protocol or _PROTOCOLS[0],
-        buffers=buffers or _BUFFERS[0],
+        protocol=protocol or "Simple",
+        buffers=buffers or "scratch",
         progress=tell,
     )
     told = (

@@ -146,6 +146,16 @@ def _given(
 
 
 @contextlib.contextmanager
+def about(place: str) -> Iterator[None]:
+    """Have errors of the block say first which file they are about."""
+    try:
+        yield
+    except LightloomError as problem:
+        problem.where = f"{place}: {problem.where}" if problem.where else place
+        raise
+
+
+@contextlib.contextmanager
 def leaving() -> Iterator[None]:
     """Have the process end soon after the block raises `SystemExit`.
 

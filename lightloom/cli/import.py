@@ -8,10 +8,14 @@ import click
 
 from lightloom.cli.console import counted, progress, say
 from lightloom.cli.failure import INVALID
+from lightloom.cli.files import check_output, plain_name
 from lightloom.cli.json_records import certificate_text
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import check_output
-from lightloom.cli.schedule_file import plain_name
+from lightloom.cli.options import (
+    argument,
+    command,
+    option,
+    output_option,
+)
 from lightloom.core.errors import InputError
 from lightloom.core.units import format_ps
 
@@ -27,72 +31,50 @@ if TYPE_CHECKING:
 _SUFFIXES = (".xml", ".csv", ".json")
 
 
-@click.command(
-    "import",
-    help=SUMMARIES["import"]
-    + "\n\nFILE is MSCCL XML (.xml), an execution plan of MSCCL++ (.json), a table of"
-    " transfers (.csv with the columns step,src,dst,chunk_lo,chunk_hi,op), flows of"
-    " TE-CCL (.json) or a solution of overlap4ocs (.json, with --config). Channels,"
-    " thread blocks and scratch are left out, and so are times. Then `lightloom"
-    " verify`, `replay` and `bound` say whether it is right, how long it takes and how"
-    " good it is. Exit code 1 if the planes of a solution do not hold what they are"
-    " used for: it is written all the same, for `lightloom verify` to list what is"
-    " wrong.",
-)
-@click.argument("file", metavar="FILE")
-@click.option("-o", "--output", metavar="FILE", required=True, help="Schedule file.")
-@click.option(
-    "--fabric",
-    metavar="INSTANCE",
-    help="Whose fabric it is to run on: a name of `lightloom instances` or a TOML"
-    " file.  [default: an ideal switch]",
-)
-@click.option(
-    "--buffer-bytes",
-    type=click.IntRange(1, 2**60),
-    help="Size of the whole buffer.  [default: 1 MiB, rounded up to whole chunks]",
-)
-@click.option(
-    "--operation",
-    help="Of a table: the collective, for example all-reduce. Of flows: all-gather or"
-    " all-to-all, where the file does not tell.",
-)
-@click.option(
-    "--chunks",
-    type=click.IntRange(1, 2**31 - 1),
-    help="Of a table: chunks of the buffer.  [default: up to the largest that moves]",
-)
-@click.option(
-    "--root",
-    type=click.IntRange(0, 2**31 - 1),
-    help="Of a table: rank of the root.  [default: 0]",
-)
-@click.option(
-    "--earliest",
-    is_flag=True,
-    help="Of flows: each in the earliest step at which its chunk is there, instead of a"
-    " step for every epoch.",
-)
-@click.option(
-    "--config",
-    metavar="FILE",
-    help="Of a solution: the optimiser's TOML file, with its fabric and message.",
-)
-@click.pass_context
-def command(
-    ctx: click.Context,
-    file: str,
-    output: str,
-    fabric: str | None,
-    buffer_bytes: int | None,
-    operation: str | None,
-    chunks: int | None,
-    root: int | None,
-    config: str | None,
+@command
+def import_command(
     *,
-    earliest: bool,
-) -> None:
-    """Read, find steps and transfers, verify, write."""
+    file: str = argument("FILE"),
+    output: str = output_option("Schedule file."),
+    fabric: str | None = option(
+        "Whose fabric it is to run on: a name of `lightloom instances` or a TOML"
+        " file.  [default: an ideal switch]",
+        metavar="INSTANCE",
+    ),
+    buffer_bytes: int | None = option(
+        "Size of the whole buffer.  [default: 1 MiB, rounded up to whole chunks]",
+        type=click.IntRange(1, 2**60),
+    ),
+    operation: str | None = option(
+        "Of a table: the collective, for example all-reduce. Of flows: all-gather or"
+        " all-to-all, where the file does not tell."
+    ),
+    chunks: int | None = option(
+        "Of a table: chunks of the buffer.  [default: up to the largest that moves]",
+        type=click.IntRange(1, 2**31 - 1),
+    ),
+    root: int | None = option(
+        "Of a table: rank of the root.  [default: 0]", type=click.IntRange(0, 2**31 - 1)
+    ),
+    earliest: bool = option(
+        "Of flows: each in the earliest step at which its chunk is there, instead of a"
+        " step for every epoch."
+    ),
+    config: str | None = option(
+        "Of a solution: the optimiser's TOML file, with its fabric and message.",
+        metavar="FILE",
+    ),
+) -> int:
+    """Read a program of a collective library as a schedule.
+
+    FILE is MSCCL XML (.xml), an execution plan of MSCCL++ (.json), a table of transfers
+    (.csv with the columns step,src,dst,chunk_lo,chunk_hi,op), flows of TE-CCL (.json)
+    or a solution of overlap4ocs (.json, with --config). Channels, thread blocks and
+    scratch are left out, and so are times. Then `lightloom verify`, `replay` and
+    `bound` say whether it is right, how long it takes and how good it is. Exit code 1
+    if the planes of a solution do not hold what they are used for: it is written all
+    the same, for `lightloom verify` to list what is wrong.
+    """
     from lightloom.instances.catalogue import load_instance
 
     check_output(output, "--output", file)
@@ -105,7 +87,7 @@ def command(
             if (fabric, buffer_bytes, operation, chunks, root) != (None,) * 5:
                 what = "a solution's fabric and sizes are those of --config"
                 raise click.UsageError(what)
-            ctx.exit(_import_solution(table, config, output, tell))
+            return _import_solution(table, config, output, tell)
         if config is not None:
             raise click.UsageError("--config is about solutions of overlap4ocs (.json)")
         collective, parts, left_out = _read(
@@ -115,6 +97,7 @@ def command(
         from lightloom.programs.import_schedule import imported
 
         _publish(imported(collective, parts, on, source=file), output, left_out)
+    return 0
 
 
 def _json(file: str) -> JsonFile:
@@ -124,7 +107,7 @@ def _json(file: str) -> JsonFile:
 
 
 def _is_solution(file: JsonFile) -> bool:
-    from lightloom.formats.overlap_solution import has_solution
+    from lightloom.formats.optimiser_solutions import has_solution
 
     return has_solution(file.table)
 
@@ -152,7 +135,7 @@ def _import_solution(
     file: JsonFile, config: str | None, output: str, tell: Callable[[str], None]
 ) -> int:
     """Write the schedule of a solution, right or wrong; return the exit code."""
-    from lightloom.formats.overlap_solution import (
+    from lightloom.formats.optimiser_solutions import (
         read_overlap_parameters,
         solution_of,
     )
@@ -198,7 +181,7 @@ def _read(
     if table is not None and is_plan(table):
         return _lifted(plan_of(table), file, buffer_bytes)
     if table is not None:
-        from lightloom.formats.multicommodity_flows import flows_of
+        from lightloom.formats.optimiser_solutions import flows_of
 
         flows = flows_of(table, operation, earliest=earliest)
         size = whole_chunks(buffer_bytes, flows.chunks, file)

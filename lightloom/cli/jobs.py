@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -15,85 +15,63 @@ from lightloom.cli.console import (
     write_table,
     write_text,
 )
-from lightloom.cli.instance_argument import asked_instance, instance_argument
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import STDOUT, check_output
-from lightloom.cli.parameters import seed_option
-from lightloom.core.errors import InputError
+from lightloom.cli.files import check_outputs
+from lightloom.cli.options import (
+    INSTANCE,
+    JSON,
+    argument,
+    asked_instance,
+    command,
+    option,
+    seed_option,
+)
 from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
-    from lightloom.training.fabric_networks import CircuitMode
     from lightloom.training.job_run import ClusterRun, JobResult, Policy
 
 
-@click.command(
-    "jobs",
-    help=SUMMARIES["jobs"]
-    + "\n\nINSTANCE says the fabric, and what jobs train that name no model. TRACE is a"
-    " CSV file with the columns name, arrival_us, devices, and iterations or"
-    " departure_us; model, batch_size, model_parallel and replicas as needed.",
-)
-@instance_argument
-@click.argument("trace")
-@click.option(
-    "--policy",
-    type=click.Choice(["fifo", "backfill"]),
-    default="fifo",
-    show_default=True,
-    help="Jobs begin in the order of their arrival, or also those that fit while one"
-    " before them waits.",
-)
-@click.option(
-    "--circuits",
-    type=click.Choice(["critical-path", "one-shot", "per-call"]),
-    default="critical-path",
-    show_default=True,
-    help="Circuits of a job stay, and follow what its iterations wait for or their"
-    " bytes, or are set for each call.",
-)
-@click.option(
-    "--replayed",
-    type=click.IntRange(1),
-    default=6,
-    show_default=True,
-    metavar="N",
-    help="Replay so many strategies of a job on the empty fabric.",
-)
-@seed_option("Of placements.")
-@click.option("--csv", "csv_file", metavar="FILE", help="Write the jobs as CSV.")
-@click.option(
-    "--timeline",
-    metavar="FILE",
-    help="Write who runs and waits, and what is free, over time as CSV.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(
-    instance: str,
-    trace: str,
-    policy: Policy,
-    circuits: CircuitMode,
-    replayed: int,
-    seed: int,
-    csv_file: str | None,
-    timeline: str | None,
+@command
+def jobs_command(
     *,
-    as_json: bool,
+    instance: str = INSTANCE,
+    trace: str = argument(),
+    policy: Literal["fifo", "backfill"] = option(
+        "Jobs begin in the order of their arrival, or also those that fit while one"
+        " before them waits.",
+        default="fifo",
+    ),
+    circuits: Literal["critical-path", "one-shot", "per-call"] = option(
+        "Circuits of a job stay, and follow what its iterations wait for or their"
+        " bytes, or are set for each call.",
+        default="critical-path",
+    ),
+    replayed: int = option(
+        "Replay so many strategies of a job on the empty fabric.",
+        type=click.IntRange(1),
+        default=6,
+        metavar="N",
+    ),
+    seed: int = seed_option("Of placements."),
+    csv_file: str | None = option("Write the jobs as CSV.", "--csv", metavar="FILE"),
+    timeline: str | None = option(
+        "Write who runs and waits, and what is free, over time as CSV.", metavar="FILE"
+    ),
+    as_json: bool = JSON,
 ) -> None:
-    """Let jobs of a trace come to a fabric, and say what becomes of them."""
-    from lightloom.formats.job_trace import read_job_trace
+    """Let trainings share a fabric: waiting, slow-down, fragmentation.
+
+    INSTANCE says the fabric, and what jobs train that name no model. TRACE is a CSV
+    file with the columns name, arrival_us, devices, and iterations or departure_us;
+    model, batch_size, model_parallel and replicas as needed.
+    """
+    from lightloom.formats.training_tables import read_job_trace
     from lightloom.training.job_run import run_jobs, traced_training
     from lightloom.training.job_times import JobTimes
     from lightloom.training.training_plan import TrainingRequest
 
     asked = asked_instance(instance)
-    given = [instance, trace]
-    for option, path in (("--csv", csv_file), ("--timeline", timeline)):
-        if path is not None:
-            if path == STDOUT:
-                raise InputError("stdout has the result", where=option, fix="a file")
-            check_output(path, option, *given)
-            given.append(path)
+    check_outputs({"--csv": csv_file, "--timeline": timeline}, instance, trace)
     jobs = [(job, traced_training(job, asked)) for job in read_job_trace(trace)]
     request = TrainingRequest(circuits=circuits, replayed=replayed)
     with progress("jobs") as tell:

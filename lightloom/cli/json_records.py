@@ -25,20 +25,6 @@ _LEAST_PERCENT = 0.01
 """Below it a gap is not written out."""
 
 
-def violation_records(violations: Sequence[Violation]) -> list[dict[str, object]]:
-    """Return violations as documented JSON objects."""
-    return [
-        {
-            "rule": violation.rule,
-            "step": violation.step,
-            "resource": violation.resource,
-            "message": violation.message,
-            "excess": violation.excess,
-        }
-        for violation in violations
-    ]
-
-
 def violation_lines(
     violations: Sequence[Violation],
     *,

@@ -7,43 +7,38 @@ from pathlib import Path
 import click
 
 from lightloom.cli.console import progress, say
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import check_output
-from lightloom.cli.schedule_file import read_schedule_file
-from lightloom.core.errors import LightloomError
+from lightloom.cli.failure import about
+from lightloom.cli.files import check_output, read_schedule_file
+from lightloom.cli.options import (
+    argument,
+    command,
+    option,
+    output_option,
+)
 
 
-@click.command(
-    "plot",
-    help=SUMMARIES["plot"]
-    + "\n\nFILES is a schedule, or two to be drawn side by side on the same scales: the"
-    " circuits of the fullest configuration, the time line of every plane, who sends to"
-    " whom, and where the time of a node goes, beside the proven bound. The suffix of"
-    " the output says the kind of picture. A file may be - for stdin.",
-)
-@click.argument("files", metavar="FILES", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    metavar="PICTURE",
-    required=True,
-    help="File to write: .png, .svg or .pdf.",
-)
-@click.option(
-    "--step",
-    type=click.IntRange(min=0),
-    help="Draw this step instead, configuration by configuration: the fabric with its"
-    " circuits, or switch by switch.",
-)
-@click.option(
-    "--paper",
-    type=click.Choice(["column", "page"]),
-    help="Width of a column (3.5 in) or a page (7.16 in) of a paper.",
-)
-def command(
-    files: tuple[str, ...], output: str, step: int | None, paper: str | None
+@command
+def plot_command(
+    *,
+    files: tuple[str, ...] = argument("FILES"),
+    output: str = output_option("File to write: .png, .svg or .pdf.", "PICTURE"),
+    step: int | None = option(
+        "Draw this step instead, configuration by configuration: the fabric with its"
+        " circuits, or switch by switch.",
+        type=click.IntRange(min=0),
+    ),
+    paper: str | None = option(
+        "Width of a column (3.5 in) or a page (7.16 in) of a paper.",
+        type=click.Choice(["column", "page"]),
+    ),
 ) -> None:
-    """Read one or two schedules, replay them, draw them."""
+    """Draw a schedule: circuits, time line, traffic, time and bound.
+
+    FILES is a schedule, or two to be drawn side by side on the same scales: the
+    circuits of the fullest configuration, the time line of every plane, who sends to
+    whom, and where the time of a node goes, beside the proven bound. The suffix of the
+    output says the kind of picture. A file may be - for stdin.
+    """
     from lightloom.report.plots import check_picture, save_panels
     from lightloom.report.schedule_panels import (
         paired_panels,
@@ -57,12 +52,9 @@ def command(
         raise click.UsageError("one schedule, or two side by side")
     check_output(output, "--output", *files)
     with progress("plot") as tell:
-        schedules = []
-        for file in files:
-            tell(f"reading {file}")
-            schedules.append(read_schedule_file(file))
+        schedules = [read_schedule_file(file, tell) for file in files]
         tell("replaying and drawing")
-        try:
+        with about(" or ".join(files)):
             if step is not None:
                 from lightloom.report.schedule_panels import step_panels
 
@@ -75,10 +67,6 @@ def command(
                 both = (schedules[0], schedules[1])
                 names = Path(files[0]).name, Path(files[1]).name
                 panels = paired_panels(both, names)
-        except LightloomError as problem:
-            place = " or ".join(files)
-            problem.where = f"{place}: {problem.where}" if problem.where else place
-            raise
         # Two have their names above every panel, and a paper has captions.
         alone = len(files) == 1 and paper is None
         title = f"{Path(files[0]).name}: {summary_title(schedules[0])}" if alone else ""

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightloom.cli.console import progress, write_json, write_table, write_text
-from lightloom.cli.failure import as_given
-from lightloom.cli.instance_argument import (
-    INSTANCE_HELP,
-    asked_instance,
-    instance_argument,
-)
+from lightloom.cli.failure import INVALID, as_given
 from lightloom.cli.main import SUMMARIES
-from lightloom.cli.parameters import seed_option
+from lightloom.cli.options import (
+    INSTANCE,
+    JSON,
+    asked_instance,
+    command_with,
+    option,
+    seed_option,
+)
 from lightloom.core.errors import InputError
 from lightloom.core.units import format_bytes, format_ps
 
@@ -40,33 +42,21 @@ _STRATEGY = (
 )
 
 
-@click.group(
-    "ramp",
-    help=SUMMARIES["ramp"]
-    + "\n\nPower budget, scale, cost and energy: `lightloom reproduce` with ramp-fig6,"
-    " ramp-fig7, ramp-table3 and ramp-table4.",
-)
-def command() -> None:
-    """Group the commands."""
-
-
-@command.command(
-    "nic",
-    short_help="Print the program of one node's network interface.",
-    help="Print the program of one node's network interface: for each step and"
+@command_with(
+    "Print the program of one node's network interface: for each step and"
     " transceiver the wavelength, the path (the group whose gate opens), the bytes and"
     " the time slots. Takes closed forms for that node alone, at any size."
-    f"\n\n{INSTANCE_HELP}",
+    "\n\nINSTANCE is a name of `lightloom instances` or a TOML file; - is stdin.",
 )
-@instance_argument
-@click.option("--node", required=True, metavar="G,J,L", help="Group, rack, number.")
-@click.option("--op", "name", help=_OPERATION)
-@click.option("--strategy", help=_STRATEGY)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def nic(
-    instance: str, node: str, name: str | None, strategy: str | None, *, as_json: bool
+def nic_command(
+    *,
+    instance: str = INSTANCE,
+    node: str = option("Group, rack, number.", metavar="G,J,L"),
+    name: str | None = option(_OPERATION, "--op"),
+    strategy: str | None = option(_STRATEGY),
+    as_json: bool = JSON,
 ) -> None:
-    """Print a node's program."""
+    """Print the program of one node's network interface."""
     from lightloom.programs.ramp_nic import node_program
 
     fabric, question = _ramp(instance)
@@ -79,40 +69,26 @@ def nic(
     _print_program(found)
 
 
-@command.command(
-    "check",
-    short_help="Check an operation step by step, at any size.",
-    help="Check all steps of an operation as `lightloom verify` would, streaming: every"
+@command_with(
+    "Check all steps of an operation as `lightloom verify` would, streaming: every"
     " circuit and resource at any size; the data of every chunk up to 4096 nodes, of"
     " sampled chunks above."
-    f"\n\n{INSTANCE_HELP} Its size of"
-    " buffer matters for an all-to-all alone, of which the time is told. Ranks are"
-    " numbered by the information map.",
+    "\n\nINSTANCE is a name of `lightloom instances` or a TOML file; - is stdin. Its"
+    " size of buffer matters for an all-to-all alone, of which the time is told. Ranks"
+    " are numbered by the information map.",
 )
-@instance_argument
-@click.option("--op", "name", help=_OPERATION)
-@click.option("--strategy", help=_STRATEGY)
-@click.option(
-    "--samples",
-    type=click.IntRange(2, 10_000),
-    default=8,
-    show_default=True,
-    help="Chunks to follow above 4096 nodes.",
-)
-@seed_option("Seed of their choice.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.pass_context
-def check(
-    ctx: click.Context,
-    instance: str,
-    name: str | None,
-    strategy: str | None,
-    samples: int,
-    seed: int,
+def check_command(
     *,
-    as_json: bool,
-) -> None:
-    """Check an operation at its full size."""
+    instance: str = INSTANCE,
+    name: str | None = option(_OPERATION, "--op"),
+    strategy: str | None = option(_STRATEGY),
+    samples: int = option(
+        "Chunks to follow above 4096 nodes.", type=click.IntRange(2, 10_000), default=8
+    ),
+    seed: int = seed_option("Seed of their choice."),
+    as_json: bool = JSON,
+) -> int:
+    """Check an operation step by step, at any size."""
     from lightloom.programs.ramp_nic import check_operation, operation
 
     fabric, question = _ramp(instance)
@@ -143,8 +119,16 @@ def check(
         if time_ps is not None and size_bytes is not None:
             told = f"{format_bytes(size_bytes)} by {job.strategy}"
             write_text(f"  {format_ps(time_ps)} for {told}")
-    if not report.valid:
-        ctx.exit(1)
+    return 0 if report.valid else INVALID
+
+
+ramp_command = click.Group(
+    "ramp",
+    help=SUMMARIES["ramp"]
+    + "\n\nPower budget, scale, cost and energy: `lightloom reproduce` with ramp-fig6,"
+    " ramp-fig7, ramp-table3 and ramp-table4.",
+    commands=[nic_command, check_command],
+)
 
 
 def _buffer_bytes(task: Task) -> int | None:
@@ -210,7 +194,7 @@ def _program_record(
 
 
 def _print_program(found: Program) -> None:
-    from lightloom.report.tables import Column, terminal_table
+    from lightloom.report.tables import terminal_table
 
     if len(found.instructions) > _MOST_PRINTED:
         what = "too many instructions for a table"
@@ -219,14 +203,14 @@ def _print_program(found: Program) -> None:
         raise InputError(what, found=count, allowed=allowed, fix="use --json")
     _print_stages(found.stages)
     columns = (
-        Column("steps"),
-        Column("direction"),
-        Column("transceiver", number=True),
-        Column("wavelength", number=True),
-        Column("path"),
-        Column("peer"),
-        Column("data", number=True),
-        Column("slots", number=True),
+        "steps",
+        "direction",
+        "transceiver#",
+        "wavelength#",
+        "path",
+        "peer",
+        "data#",
+        "slots#",
     )
     rows = [
         (
@@ -245,16 +229,9 @@ def _print_program(found: Program) -> None:
 
 
 def _print_stages(stages: Sequence[Stage]) -> None:
-    from lightloom.report.tables import Column, terminal_table
+    from lightloom.report.tables import terminal_table
 
-    columns = (
-        Column("steps"),
-        Column("of RAMP", number=True),
-        Column("buffer"),
-        Column("then"),
-        Column("members", number=True),
-        Column("portion", number=True),
-    )
+    columns = ("steps", "of RAMP#", "buffer", "then", "members#", "portion#")
     rows: list[Sequence[object]] = [
         (
             _steps(stage.first_step, stage.last_step),

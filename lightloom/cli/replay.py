@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,14 @@ from lightloom.cli.console import (
     write_table,
     write_text,
 )
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import STDOUT, check_output
-from lightloom.cli.schedule_file import read_schedule_file
-from lightloom.core.errors import LightloomError
+from lightloom.cli.failure import about
+from lightloom.cli.files import STDOUT, check_output, read_schedule_file
+from lightloom.cli.options import (
+    JSON,
+    argument,
+    command,
+    option,
+)
 from lightloom.core.units import format_ps
 from lightloom.report.bandwidth import bandwidth
 
@@ -27,20 +32,20 @@ if TYPE_CHECKING:
     from lightloom.replay import Timeline
 
 
-@click.command(
-    "replay",
-    help=SUMMARIES["replay"]
-    + "\n\nReplay ignores what FILE claims of itself. FILE may be - for stdin.",
-)
-@click.argument("file", metavar="FILE")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option(
-    "--trace",
-    metavar="TRACE",
-    help="Also write a trace (JSON) that Perfetto and chrome://tracing open.",
-)
-def command(file: str, trace: str | None, *, as_json: bool) -> None:
-    """Execute a schedule and say how long it takes."""
+@command
+def replay_command(
+    *,
+    file: str = argument("FILE"),
+    as_json: bool = JSON,
+    trace: str | None = option(
+        "Also write a trace (JSON) that Perfetto and chrome://tracing open.",
+        metavar="TRACE",
+    ),
+) -> None:
+    """Execute a schedule in time and say how long it takes.
+
+    Replay ignores what FILE claims of itself. FILE may be - for stdin.
+    """
     if trace == STDOUT:
         what = "--trace - and what replay says both need stdout; name a file"
         raise click.UsageError(what)
@@ -49,16 +54,12 @@ def command(file: str, trace: str | None, *, as_json: bool) -> None:
     if trace is not None:
         check_output(trace, "--trace", file)
     with progress("replay") as tell:
-        tell(f"reading {file}")
-        schedule = read_schedule_file(file)
+        schedule = read_schedule_file(file, tell)
         tell("executing")
-        try:
+        with about(file):
             timeline = replay(schedule)
-        except LightloomError as problem:
-            problem.where = f"{file}: {problem.where}" if problem.where else file
-            raise
         if trace is not None:
-            from lightloom.formats.perfetto import write_trace
+            from lightloom.formats.json_file import write_trace
             from lightloom.replay.trace import trace_events
 
             tell(f"writing {trace}")
@@ -85,23 +86,8 @@ def timeline_record(file: str, timeline: Timeline, task: Task) -> dict[str, obje
         "reconfigurations": len(timeline.reconfigurations),
         "utilisation": _fraction(timeline),
         "bandwidth": rates and rates.record(),
-        "rounds": [
-            {
-                "index": step.index,
-                "release_ps": step.release_ps,
-                "end_ps": step.end_ps,
-                "transfers": step.transfers,
-                "bytes": step.bytes,
-                "segments": [list(segment) for segment in step.segments],
-            }
-            for step in timeline.steps
-        ],
-        "nodes": {
-            "sent_bytes": timeline.nodes.sent_bytes.tolist(),
-            "received_bytes": timeline.nodes.received_bytes.tolist(),
-            "busy_ps": timeline.nodes.busy_ps.tolist(),
-            "idle_ps": timeline.nodes.idle_ps.tolist(),
-        },
+        "rounds": [asdict(step) for step in timeline.steps],
+        "nodes": {key: column.tolist() for key, column in vars(timeline.nodes).items()},
     }
 
 

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from lightloom.cli.console import progress, write_text
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import STDOUT, check_output
-from lightloom.cli.schedule_file import read_schedule_file
+from lightloom.cli.files import STDOUT, check_output, read_schedule_file
+from lightloom.cli.options import (
+    argument,
+    command,
+    output_option,
+)
 from lightloom.core.errors import InputError
 
 _PICTURES = (".pdf", ".png", ".svg")
 
 
-@click.command(
-    "show",
-    help=SUMMARIES["show"]
-    + "\n\nFILE is a schedule file. The page is one file and asks nothing of a network:"
-    " the fabric and its circuits step by step, the time line, where the time goes, how"
-    " a chunk travels, and the verdict. A file that breaks rules is shown with what is"
-    " wrong.",
-)
-@click.argument("file", metavar="FILE")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Page to write; - is stdout.  [default: FILE with .html in place of its"
-    " suffixes]",
-)
-def command(file: str, output: str | None) -> None:
-    """Read, judge, replay, and write the page."""
+@command
+def show_command(
+    *,
+    file: str = argument("FILE"),
+    output: str | None = output_option(
+        "Page to write; - is stdout.  [default: FILE with .html in place of its"
+        " suffixes]"
+    ),
+) -> None:
+    """Write a schedule as a page: fabric, steps, time, verdict.
+
+    FILE is a schedule file. The page is one file and asks nothing of a network: the
+    fabric and its circuits step by step, the time line, where the time goes, how a
+    chunk travels, and the verdict. A file that breaks rules is shown with what is
+    wrong.
+    """
     from lightloom.report.schedule_page import schedule_page
 
     name = Path(file).name.partition(".")[0] or "schedule"
@@ -45,8 +44,7 @@ def command(file: str, output: str | None) -> None:
         )
         raise InputError(what, where="--output", found=str(page), fix=fix)
     with progress("show") as tell:
-        tell(f"reading {file}")
-        schedule = read_schedule_file(file)
+        schedule = read_schedule_file(file, tell)
         tell("verifying and replaying")
         made = schedule_page(schedule, Path(file).name)
         if output != STDOUT:

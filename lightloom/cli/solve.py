@@ -1,12 +1,12 @@
-"""``lightloom solve``: an optimisation problem, by our algorithm or a solver."""
+"""``lightloom solve`` and ``model``: a problem solved, or written for any solver."""
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.completion import problem_names, solver_names
 from lightloom.cli.console import (
     answer_text,
     progress,
@@ -15,130 +15,94 @@ from lightloom.cli.console import (
     write_text,
 )
 from lightloom.cli.failure import INTERRUPTED, NO_ANSWER, as_given
-from lightloom.cli.instance_argument import (
-    INSTANCE_HELP,
-    asked_instance,
-    instance_argument,
-)
+from lightloom.cli.files import check_output
 from lightloom.cli.json_records import certificates_text, objective_records
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import check_output
-from lightloom.cli.parameters import Seconds, parse_parameters, parse_variant, places
+from lightloom.cli.options import (
+    INSTANCE,
+    JSON_INSTEAD,
+    Seconds,
+    asked_instance,
+    command,
+    option,
+    output_option,
+    parse_parameters,
+    problem_names,
+    solver_names,
+)
 from lightloom.core.errors import InfeasibleError, InputError
 from lightloom.core.outcome import Limit, Reason
 from lightloom.core.units import MIB
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lightloom.core.schedule import SealedSchedule
+    from lightloom.problems import Problem
     from lightloom.problems.solve import Solution
 
-
-@click.command(
-    "solve",
-    help=SUMMARIES["solve"] + f"\n\n{INSTANCE_HELP}"
-    " Rounds by a"
-    " solver, neither horizon nor parameters given, are searched horizon by horizon,"
-    " from the certified bound upward. Exit code 0 with an answer, proven optimal or"
-    " not; 3 without one; 4 if there is none. Ctrl-C ends a solver's search and keeps"
-    " what it found; exit code 130 if that is nothing.",
-)
-@instance_argument
-@click.option(
-    "--problem",
-    shell_complete=problem_names,
-    help="rounds, routing, ocs, ring, placement. Default: the one that fabric and task"
+_PROBLEM = option(
+    "rounds, routing, ocs, ring, placement. Default: the one that fabric and task"
     " are of, where there is just one.",
+    shell_complete=problem_names,
 )
-@click.option(
-    "--solver",
-    shell_complete=solver_names,
-    help="`lightloom`, our own algorithm; `divide-and-conquer` (rounds) or"
-    " `flow-heuristic` (ring), those of papers; or one of `lightloom solvers`. Default:"
-    " lightloom where it has one and nothing is asked of a solver, else highs.",
-)
-@click.option(
-    "--param",
-    "params",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Variant of the problem, for example paths=3, or"
-    " method=divide-and-conquer; repeatable.",
-)
-@click.option(
-    "--horizon",
-    type=click.IntRange(0),
-    metavar="R",
-    help="Same as --param horizon=R.",
-)
-@click.option(
-    "--time-limit",
-    type=Seconds(zero=True),
-    metavar="S",
-    help="Seconds to build the model and solve it; not reproducible.",
-)
-@click.option(
-    "--node-limit",
-    type=click.IntRange(0, 2**31 - 1),
-    metavar="N",
-    help="Search nodes; reproducible.",
-)
-@click.option(
-    "--memory-limit",
-    type=click.IntRange(1, 2**40),
-    metavar="MIB",
-    help="Memory of the solver.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2_000_000_000),
-    default=0,
-    show_default=True,
-    help="Solver's seed.",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(1, 1024),
-    default=1,
-    show_default=True,
-    help="Solver's threads; more than one is not reproducible.",
-)
-@click.option(
-    "--option",
-    "extra",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Option in the solver's own words; repeatable.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Schedule file, where the problem's answers are schedules; verified first.",
-)
-@click.option("--log", is_flag=True, help="Show the solver's log on stderr.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
-)
-@click.pass_context
-def command(
-    ctx: click.Context,
-    instance: str,
-    problem: str | None,
-    solver: str | None,
-    params: tuple[str, ...],
-    horizon: int | None,
-    time_limit: float | None,
-    node_limit: int | None,
-    memory_limit: int | None,
-    seed: int,
-    threads: int,
-    extra: tuple[str, ...],
-    output: str | None,
+_HORIZON = option("Same as --param horizon=R.", type=click.IntRange(0), metavar="R")
+
+
+@command
+def solve_command(
     *,
-    log: bool,
-    as_json: bool,
-) -> None:
-    """Solve, say what came out, and write the schedule if one is asked for."""
+    instance: str = INSTANCE,
+    problem: str | None = _PROBLEM,
+    solver: str | None = option(
+        "`lightloom`, our own algorithm; `divide-and-conquer` (rounds) or"
+        " `flow-heuristic` (ring), those of papers; or one of `lightloom solvers`."
+        " Default: lightloom where it has one and nothing is asked of a solver, else"
+        " highs.",
+        shell_complete=solver_names,
+    ),
+    params: tuple[str, ...] = option(
+        "Variant of the problem, for example paths=3, or"
+        " method=divide-and-conquer; repeatable.",
+        "--param",
+        metavar="KEY=VALUE",
+    ),
+    horizon: int | None = _HORIZON,
+    time_limit: float | None = option(
+        "Seconds to build the model and solve it; not reproducible.",
+        type=Seconds(zero=True),
+        metavar="S",
+    ),
+    node_limit: int | None = option(
+        "Search nodes; reproducible.", type=click.IntRange(0, 2**31 - 1), metavar="N"
+    ),
+    memory_limit: int | None = option(
+        "Memory of the solver.", type=click.IntRange(1, 2**40), metavar="MIB"
+    ),
+    seed: int = option(
+        "Solver's seed.", type=click.IntRange(0, 2_000_000_000), default=0
+    ),
+    threads: int = option(
+        "Solver's threads; more than one is not reproducible.",
+        type=click.IntRange(1, 1024),
+        default=1,
+    ),
+    extra: tuple[str, ...] = option(
+        "Option in the solver's own words; repeatable.", "--option", metavar="KEY=VALUE"
+    ),
+    output: str | None = output_option(
+        "Schedule file, where the problem's answers are schedules; verified first."
+    ),
+    log: bool = option("Show the solver's log on stderr."),
+    as_json: bool = JSON_INSTEAD,
+) -> int:
+    """Solve an optimisation problem, by our algorithm or a solver.
+
+    INSTANCE is a name of `lightloom instances` or a TOML file; - is stdin. Rounds by a
+    solver, neither horizon nor parameters given, are searched horizon by horizon, from
+    the certified bound upward. Exit code 0 with an answer, proven optimal or not; 3
+    without one; 4 if there is none. Ctrl-C ends a solver's search and keeps what it
+    found; exit code 130 if that is nothing.
+    """
     if as_json and output == "-":
         what = "--json and --output - both need stdout; write the schedule to a file"
         raise click.UsageError(what)
@@ -157,30 +121,29 @@ def command(
         log=log,
         extra=_extra(extra),
     )
-    options_of = places()
+    options_of = _places()
     with progress("solve") as tell, as_given(instance, **options_of):
         asked = asked_instance(instance)
         known = problem_for(asked, problem)
         if output is not None and known.schedule_objective is None:
             what = f"answers of {known.name} are not schedules"
             raise InputError(what, where="--output", found=output)
-        variant = parse_variant(known, params, horizon)
+        variant = _parse_variant(known, params, horizon)
         found = solve(
             asked, known, solver, variant=variant, options=options, progress=tell
         )
         schedule = None if output is None else found.schedule
-    _report(ctx, _record(asked.name, found), schedule, output, as_json=as_json)
+    return _report(_record(asked.name, found), schedule, output, as_json=as_json)
 
 
 def _report(
-    ctx: click.Context,
     record: dict[str, object],
     schedule: SealedSchedule | None,
     output: str | None,
     *,
     as_json: bool,
-) -> None:
-    """Say what came out; exit with its code."""
+) -> int:
+    """Say what came out; return the exit code."""
     proven = ""
     if output is not None and schedule is not None:
         from lightloom.synth.publish import publish
@@ -195,17 +158,18 @@ def _report(
         click.echo(_text(record) + proven, err=True)
     else:
         write_text(_text(record) + proven)
-    if record["objective"] is None:
-        if record["limit"] == Limit.INTERRUPT:
-            ctx.exit(INTERRUPTED)
-        infeasible = record["status"] == Reason.PROVEN_INFEASIBLE
-        ctx.exit(InfeasibleError.exit_code if infeasible else NO_ANSWER)
+    if record["objective"] is not None:
+        return 0
+    if record["limit"] == Limit.INTERRUPT:
+        return INTERRUPTED
+    infeasible = record["status"] == Reason.PROVEN_INFEASIBLE
+    return InfeasibleError.exit_code if infeasible else NO_ANSWER
 
 
 def _extra(texts: tuple[str, ...]) -> dict[str, bool | int | float | str]:
     """Return the solver's own options, numbers as numbers."""
     values: dict[str, bool | int | float | str] = {}
-    for key, value in parse_parameters(texts, option="--option").items():
+    for key, value in parse_parameters(texts, flag="--option").items():
         if isinstance(value, list):
             raise InputError("a list is not allowed", where="--option", found=key)
         values[key] = value
@@ -273,3 +237,101 @@ def _text(record: dict[str, object]) -> str:
 
 def _number(value: object) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+@command
+def model_command(
+    *,
+    instance: str = INSTANCE,
+    problem: str | None = _PROBLEM,
+    params: tuple[str, ...] = option(
+        "Variant of the problem, for example paths=3; repeatable.",
+        "--param",
+        metavar="KEY=VALUE",
+    ),
+    horizon: int | None = _HORIZON,
+    file: str = option("File to write: .mps or .lp.", "--write", metavar="FILE"),
+    as_json: bool = JSON_INSTEAD,
+) -> None:
+    """Write an optimisation problem as a file that any solver reads.
+
+    INSTANCE is a name of `lightloom instances` or a TOML file; - is stdin.
+    """
+    from lightloom.problems import problem_for
+    from lightloom.problems.solver_model import model_that_fits
+    from lightloom.solvers import built
+    from lightloom.solvers.model_file import check_suffix, write_model
+
+    check_output(file, "--write", instance)
+    check_suffix(file)
+    options_of = _places()
+    with progress("model") as tell, as_given(instance, **options_of):
+        asked = asked_instance(instance)
+        known = problem_for(asked, problem)
+        variant = _parse_variant(known, params, horizon)
+        formulation = model_that_fits(known, asked, variant, tell)
+        model = built(lambda: formulation.build(asked, **variant))
+        tell(f"writing {file}")
+        form = write_model(model, file)
+    record = {
+        "file": file,
+        "instance": asked.name,
+        "problem": known.name,
+        "rows": form.rows,
+        "columns": form.columns,
+        "integer_columns": int(form.integral.sum()),
+        "nonzeros": form.nonzeros,
+        "model_sha256": form.sha256(),
+    }
+    if as_json:
+        write_json(record)
+        return
+    write_text(
+        f"{file}: {known.name} of {asked.name}: {form.rows:,} rows,"
+        f" {form.columns:,} columns ({record['integer_columns']:,} integer),"
+        f" {form.nonzeros:,} entries"
+    )
+
+
+_WORDS = {"bool": "true or false", "int": "integer", "str": "text"}
+
+
+def _parse_variant(
+    problem: Problem, texts: Iterable[str], horizon: int | None
+) -> dict[str, object]:
+    """Return the keyword arguments of a model's ``build`` that texts give.
+
+    `texts`: one text for each use of ``--param``. `horizon`: of ``--horizon``, which is
+    a short form; ``None`` if it is not given.
+
+    Raises `InputError`: no such variant (nearest names suggested), or a value that it
+    does not take.
+    """
+    given = [*texts, *([] if horizon is None else [f"horizon={horizon}"])]
+    parsed: dict[str, object] = dict(parse_parameters(given))
+    problem.check_variant(parsed)
+    for_model = {key: value for key, value in parsed.items() if key != "method"}
+    takes = inspect.signature(problem.model().build).parameters if for_model else {}
+    for key, value in for_model.items():
+        kinds = str(takes[key].annotation).split(" | ")
+        plain = [kind for kind in kinds if kind in _WORDS]
+        if not plain:
+            fix = "build the model in Python"
+            raise InputError("not to be given as text", where=key, fix=fix)
+        if type(value).__name__ not in plain:
+            allowed = " or ".join(_WORDS[kind] for kind in plain)
+            raise InputError("wrong type", where=key, found=value, allowed=allowed)
+    return parsed
+
+
+def _places() -> dict[str, str]:
+    """Return the option of each argument of a problem, for messages."""
+    from lightloom.problems import PROBLEMS
+
+    variants = {
+        name: f"--param {name}"
+        for problem in PROBLEMS.values()
+        for name, _ in problem.variants
+    }
+    variants["method"] = "--param method"
+    return {"problem": "--problem", "solver": "--solver", **variants}

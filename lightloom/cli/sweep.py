@@ -7,93 +7,76 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.bench.run_jobs import run_jobs, worker_options
-from lightloom.cli.completion import instance_names
 from lightloom.cli.console import counted, say, write_json, write_table
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import check_output
-from lightloom.cli.parameters import parse_parameters, seed_option
+from lightloom.cli.files import check_output
+from lightloom.cli.options import (
+    JSON,
+    argument,
+    command,
+    instance_names,
+    option,
+    parse_parameters,
+    seed_option,
+)
+from lightloom.cli.run_jobs import SCHEDULER, run_jobs, workers_option
 from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:
     from lightloom.bench.results import Row
     from lightloom.bench.suite import GridPoint
     from lightloom.core.schedule import ParameterValue
-    from lightloom.report.sweep_table import SweepRow
+    from lightloom.report.result_tables import SweepRow
 
 
-@click.command(
-    "sweep",
-    help=SUMMARIES["sweep"]
-    + "\n\nINSTANCE is a name of `lightloom instances` or a TOML file. Every"
-    " combination of the values given is synthesised, verified and replayed in a"
-    " process of its own. What the results file holds for this version is not computed"
-    " again: an interrupted sweep goes on where it stopped.",
-)
-@click.argument("instance", shell_complete=instance_names)
-@click.option(
-    "--size",
-    "sizes",
-    metavar="BYTES,...",
-    help="Buffers of the collective, for example 64KiB,1MiB,16MiB.",
-)
-@click.option(
-    "--set",
-    "keys",
-    metavar="TABLE.KEY=VALUE,...",
-    multiple=True,
-    help="Values of a key, for example fabric.lasers=4,8,16; repeatable.",
-)
-@click.option(
-    "--algorithm",
-    "algorithms",
-    metavar="NAME,...",
-    default="auto",
-    show_default=True,
-    help="Algorithms of `lightloom algorithms`, or auto.",
-)
-@seed_option("Seed of random choices.")
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(0, 10**6, min_open=True),
-    default=600.0,
-    show_default=True,
-    help="Seconds for each combination.",
-)
-@click.option(
-    "--results",
-    metavar="FILE",
-    default="sweep.jsonl",
-    show_default=True,
-    help="Results to continue.",
-)
-@worker_options
-@click.option("--csv", "csv_file", metavar="FILE", help="Write the table as CSV.")
-@click.option("--plot", metavar="FILE", help="Draw it: .png, .svg or .pdf.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(
-    instance: str,
-    sizes: str | None,
-    keys: tuple[str, ...],
-    algorithms: str,
-    seed: int,
-    time_limit: float,
-    results: str,
-    workers: int | None,
-    scheduler: str | None,
-    csv_file: str | None,
-    plot: str | None,
+@command
+def sweep_command(
     *,
-    as_json: bool,
+    instance: str = argument(shell_complete=instance_names),
+    sizes: str | None = option(
+        "Buffers of the collective, for example 64KiB,1MiB,16MiB.",
+        "--size",
+        metavar="BYTES,...",
+    ),
+    keys: tuple[str, ...] = option(
+        "Values of a key, for example fabric.lasers=4,8,16; repeatable.",
+        "--set",
+        metavar="TABLE.KEY=VALUE,...",
+    ),
+    algorithms: str = option(
+        "Algorithms of `lightloom algorithms`, or auto.",
+        "--algorithm",
+        metavar="NAME,...",
+        default="auto",
+    ),
+    seed: int = seed_option("Seed of random choices."),
+    time_limit: float = option(
+        "Seconds for each combination.",
+        type=click.FloatRange(0, 10**6, min_open=True),
+        default=600.0,
+    ),
+    results: str = option(
+        "Results to continue.", metavar="FILE", default="sweep.jsonl"
+    ),
+    workers: int | None = workers_option(),
+    scheduler: str | None = SCHEDULER,
+    csv_file: str | None = option("Write the table as CSV.", "--csv", metavar="FILE"),
+    plot: str | None = option("Draw it: .png, .svg or .pdf.", metavar="FILE"),
+    as_json: bool = JSON,
 ) -> None:
-    """Run the combinations that are missing, and show all."""
+    """Synthesise over sizes, keys and algorithms: table, CSV, picture.
+
+    INSTANCE is a name of `lightloom instances` or a TOML file. Every combination of the
+    values given is synthesised, verified and replayed in a process of its own. What the
+    results file holds for this version is not computed again: an interrupted sweep goes
+    on where it stopped.
+    """
     from lightloom.bench.results import ResultsFile
     from lightloom.bench.suite import grid_points
     from lightloom.bench.sweep import pending
 
-    for path, option in ((results, "--results"), (csv_file, "--csv"), (plot, "--plot")):
+    for path, flag in ((results, "--results"), (csv_file, "--csv"), (plot, "--plot")):
         if path is not None:
-            check_output(path, option, instance, compressible=option == "--csv")
+            check_output(path, flag, instance, compressible=flag == "--csv")
     if plot is not None:
         from lightloom.report.plots import check_picture
 
@@ -128,7 +111,7 @@ def _axes(sizes: str | None, keys: tuple[str, ...]) -> dict[str, list[ParameterV
         if key.strip() in axes:
             raise InputError("key given twice", where="--set", found=key)
         one_each = [
-            parse_parameters([f"{key}={value}"], option="--set")
+            parse_parameters([f"{key}={value}"], flag="--set")
             for value in _listed(values, "--set")
         ]
         axes[key.strip()] = [next(iter(one.values())) for one in one_each]
@@ -154,7 +137,7 @@ def _show(
     as_json: bool,
 ) -> None:
     """Print the table, and write it as CSV and as a picture."""
-    from lightloom.report.sweep_table import SweepRow, sweep_panels, sweep_table
+    from lightloom.report.result_tables import SweepRow, sweep_panels, sweep_table
 
     rows = [_row(point, found[point.job.key], SweepRow) for point in points]
     if csv_file is not None:

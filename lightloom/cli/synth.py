@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from lightloom.cli.completion import algorithm_names
 from lightloom.cli.console import counted, progress, say_table, write_json, write_text
 from lightloom.cli.failure import as_given
-from lightloom.cli.instance_argument import (
-    INSTANCE_HELP,
-    asked_instance,
-    instance_argument,
-)
+from lightloom.cli.files import check_output
 from lightloom.cli.json_records import certificate_record, certificate_text
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.output_paths import check_output
-from lightloom.cli.parameters import parse_parameters, seed_option
+from lightloom.cli.options import (
+    INSTANCE,
+    JSON_INSTEAD,
+    algorithm_names,
+    asked_instance,
+    command,
+    option,
+    output_option,
+    parse_parameters,
+    seed_option,
+)
 from lightloom.core.errors import NoAnswerError
 from lightloom.core.units import format_ps
 
 if TYPE_CHECKING:
-    from lightloom.synth.auto import Candidate
     from lightloom.synth.synthesise import Synthesis
     from lightloom.validate import CertificateReport
 
@@ -31,57 +34,35 @@ _SHOWN = 12
 """Candidates of a comparison that people see; --json has all of them."""
 
 
-@click.command(
-    "synth",
-    help=SUMMARIES["synth"] + f"\n\n{INSTANCE_HELP}"
-    " Same"
-    " arguments, same bytes. Nothing is written that does not verify.",
-)
-@instance_argument
-@click.option(
-    "--algorithm",
-    shell_complete=algorithm_names,
-    default="auto",
-    show_default=True,
-    help="One of `lightloom algorithms`, or auto to compare all that fit.",
-)
-@click.option(
-    "--param",
-    "params",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Parameter of the algorithm, for example radices=4,4,16 or signed=true;"
-    " repeatable; see `lightloom algorithms NAME`.",
-)
-@click.option(
-    "--router",
-    type=click.Choice(_ROUTERS),
-    default=_ROUTERS[0],
-    show_default=True,
-    help="How circuits are routed over waveguides.",
-)
-@seed_option("Seed of random choices.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    required=True,
-    help="Schedule file; .gz and .zst compress; - is stdout.",
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
-)
-def command(
-    instance: str,
-    algorithm: str,
-    params: tuple[str, ...],
-    router: str,
-    seed: int,
-    output: str,
+@command
+def synth_command(
     *,
-    as_json: bool,
+    instance: str = INSTANCE,
+    algorithm: str = option(
+        "One of `lightloom algorithms`, or auto to compare all that fit.",
+        shell_complete=algorithm_names,
+        default="auto",
+    ),
+    params: tuple[str, ...] = option(
+        "Parameter of the algorithm, for example radices=4,4,16 or signed=true;"
+        " repeatable; see `lightloom algorithms NAME`.",
+        "--param",
+        metavar="KEY=VALUE",
+    ),
+    router: str = option(
+        "How circuits are routed over waveguides.",
+        type=click.Choice(_ROUTERS),
+        default=_ROUTERS[0],
+    ),
+    seed: int = seed_option("Seed of random choices."),
+    output: str = output_option("Schedule file; .gz and .zst compress; - is stdout."),
+    as_json: bool = JSON_INSTEAD,
 ) -> None:
-    """Synthesise, verify, write, and say what came out."""
+    """Synthesise a schedule, verify it and write it to a file.
+
+    INSTANCE is a name of `lightloom instances` or a TOML file; - is stdin. Same
+    arguments, same bytes. Nothing is written that does not verify.
+    """
     if as_json and output == "-":
         what = "--json and --output - both need stdout; write the schedule to a file"
         raise click.UsageError(what)
@@ -141,18 +122,7 @@ def _record(
         "steps": schedule.footer.steps,
         "reconfigurations": _reconfigurations(synthesis),
         "certificate": certificate_record(certificate),
-        "compared": [_candidate(candidate) for candidate in synthesis.compared],
-    }
-
-
-def _candidate(candidate: Candidate) -> dict[str, object]:
-    return {
-        "algorithm": candidate.algorithm,
-        "parameters": candidate.parameters,
-        "mapping": candidate.mapping,
-        "predicted_ps": candidate.predicted_ps,
-        "completion_time_ps": candidate.completion_time_ps,
-        "reconfigurations": candidate.reconfigurations,
+        "compared": [asdict(candidate) for candidate in synthesis.compared],
     }
 
 

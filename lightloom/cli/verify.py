@@ -2,72 +2,69 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
+import msgspec
 
 from lightloom.cli.console import counted, progress, write_json, write_text
 from lightloom.cli.failure import INVALID
+from lightloom.cli.files import plain_name, read_schedule_file
 from lightloom.cli.json_records import (
     certificate_record,
     certificates_text,
     objective_records,
     violation_lines,
-    violation_records,
 )
-from lightloom.cli.main import SUMMARIES
-from lightloom.cli.schedule_file import plain_name, read_schedule_file
+from lightloom.cli.options import (
+    JSON,
+    argument,
+    command,
+    option,
+)
 from lightloom.core.errors import FormatError
 
 if TYPE_CHECKING:
     from lightloom.formats.mscclpp_plan import ExecutionPlan
     from lightloom.validate import Verdict
+    from lightloom.validate.programs import ProgramVerdict
 
 
-@click.command(
-    "verify",
-    help=SUMMARIES["verify"]
-    + "\n\nExit code 0 if every rule holds, 1 with the violations listed"
-    " otherwise, 2 if FILE is damaged. FILE may be - for stdin, and a program of GPUs:"
-    " MSCCL XML (.xml) or an execution plan of MSCCL++ (.json). Then form, values,"
-    " deadlock, races and bounded connections are checked.",
-)
-@click.argument("file", metavar="FILE")
-@click.option(
-    "--runtime",
-    type=click.Choice(["msccl", "azure", "rccl"]),
-    help="Of XML: who is to load it.  [default: the one that fits best]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.pass_context
-def command(
-    ctx: click.Context, file: str, runtime: str | None, *, as_json: bool
-) -> None:
-    """Check a schedule and say so."""
+@command
+def verify_command(
+    *,
+    file: str = argument("FILE"),
+    runtime: Literal["msccl", "azure", "rccl"] | None = option(
+        "Of XML: who is to load it.  [default: the one that fits best]",
+    ),
+    as_json: bool = JSON,
+) -> int:
+    """Check a schedule file: every rule, and its lower bound.
+
+    Exit code 0 if every rule holds, 1 with the violations listed otherwise, 2 if FILE
+    is damaged. FILE may be - for stdin, and a program of GPUs: MSCCL XML (.xml) or an
+    execution plan of MSCCL++ (.json). Then form, values, deadlock, races and bounded
+    connections are checked.
+    """
     if plain_name(file).endswith(".xml"):
-        from lightloom.cli.program_verdict import say_program_verdict
-
-        valid = say_program_verdict(file, runtime, as_json=as_json)
-        ctx.exit(0 if valid else INVALID)
+        valid = _say_program(file, runtime, as_json=as_json)
+        return 0 if valid else INVALID
     if runtime is not None:
         raise click.UsageError("--runtime is about MSCCL XML (.xml)")
     plan = _plan(file) if plain_name(file).endswith(".json") else None
     if plan is not None:
-        from lightloom.cli.program_verdict import say_plan_verdict
-
-        ctx.exit(0 if say_plan_verdict(file, plan, as_json=as_json) else INVALID)
+        return 0 if _say_plan(file, plan, as_json=as_json) else INVALID
     from lightloom.validate import verify
 
     with progress("verify") as tell:
-        tell(f"reading {file}")
-        schedule = read_schedule_file(file)
+        schedule = read_schedule_file(file, tell)
         tell("checking every rule")
         verdict = verify(schedule)
     if as_json:
         write_json(verdict_record(file, verdict))
     else:
         write_text(verdict_text(file, verdict))
-    ctx.exit(0 if verdict.valid else INVALID)
+    return 0 if verdict.valid else INVALID
 
 
 def _plan(file: str) -> ExecutionPlan | None:
@@ -88,7 +85,7 @@ def verdict_record(file: str, verdict: Verdict) -> dict[str, object]:
         "file": file,
         "valid": verdict.valid,
         "violation_count": verdict.violation_count,
-        "violations": violation_records(verdict.violations),
+        "violations": msgspec.to_builtins(verdict.violations),
         "certificate": certificate_record(verdict.certificate),
         "objectives": objective_records(verdict),
     }
@@ -104,3 +101,72 @@ def verdict_text(file: str, verdict: Verdict) -> str:
     return "\n".join(
         [head, *violation_lines(verdict.violations, steps=True, counts=verdict.counts)]
     )
+
+
+def _say_program(file: str, runtime: str | None, *, as_json: bool) -> bool:
+    """Check an MSCCL XML file, print the verdict, and return whether it is valid.
+
+    `runtime`: name of the runtime that is to load it; ``None`` for the one that fits
+    best.
+
+    Raises `InputError`: the file cannot be read, or there is no such runtime.
+    """
+    from lightloom.formats.msccl_runtimes import runtime_of
+    from lightloom.formats.msccl_xml import read_msccl
+    from lightloom.validate.programs import verify_program
+
+    program = read_msccl(file)
+    loader = None if runtime is None else runtime_of(runtime)
+    verdict = verify_program(program, loader)
+    size = (len(program.ranks), "rank"), (program.instruction_count, "step")
+    return _say_verdict(file, program.collective, size, verdict, as_json=as_json)
+
+
+def _say_plan(file: str, plan: ExecutionPlan, *, as_json: bool) -> bool:
+    """Check an execution plan, print the verdict, and return whether it is valid."""
+    from lightloom.validate.programs import verify_plan
+
+    size = (len(plan.gpus), "rank"), (plan.operation_count, "operation")
+    verdict = verify_plan(plan)
+    return _say_verdict(file, plan.collective, size, verdict, as_json=as_json)
+
+
+def _say_verdict(
+    file: str,
+    collective: str,
+    size: tuple[tuple[int, str], ...],
+    verdict: ProgramVerdict,
+    *,
+    as_json: bool,
+) -> bool:
+    if as_json:
+        write_json(_program_record(file, verdict))
+    else:
+        counts = (counted(number, what) for number, what in size)
+        write_text(_program_text(file, ", ".join((collective, *counts)), verdict))
+    return verdict.valid
+
+
+def _program_record(file: str, verdict: ProgramVerdict) -> dict[str, object]:
+    return {
+        "file": file,
+        "valid": verdict.valid,
+        "runtime": verdict.runtime,
+        "unchecked": verdict.unchecked,
+        "hangs_from_bytes": verdict.hangs_from_bytes,
+        "warnings": list(verdict.warnings),
+        "violations": msgspec.to_builtins(verdict.violations),
+    }
+
+
+def _program_text(file: str, size: str, verdict: ProgramVerdict) -> str:
+    notes = [size, f"as {verdict.runtime} loads it"]
+    if verdict.unchecked:
+        notes.append(f"values not checked: {verdict.unchecked}")
+    if verdict.hangs_from_bytes is not None:
+        notes.append(f"hangs for buffers from {verdict.hangs_from_bytes} bytes on")
+    notes += [f"warning: {warning}" for warning in verdict.warnings]
+    count = len(verdict.violations)
+    state = "valid" if verdict.valid else counted(count, "violation")
+    head = f"{file}: {state}; {'; '.join(notes)}"
+    return "\n".join([head, *violation_lines(verdict.violations, steps=False)])

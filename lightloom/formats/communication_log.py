@@ -1,25 +1,24 @@
-"""LUMORPH's communication logs: the transfers and all-reduces of an iteration."""
+"""The transfers and all-reduces of an iteration: LUMORPH's logs, and tables."""
 
 from __future__ import annotations
 
-import io
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from lightloom.core.errors import FormatError, InputError
-from lightloom.formats.compression import open_reading
-from lightloom.formats.text_file import MOST_TEXT_BYTES
+from lightloom.core.errors import FormatError
+from lightloom.formats.csv_table import read_table
+from lightloom.formats.text_file import open_text, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from lightloom.formats.csv_table import TableRow
+
 MOST_BYTES = 2**60 - 1
-_MOST_NUMBER = 2**31 - 1
-_INTEGER = re.compile(r"[0-9]{1,19}")
+_COLUMNS = ("call", "bytes", "src", "dst", "nodes")
 _FORMS = {
     "AR": "AR;bytes;gpu,gpu,...",
     "L2L": "L2L;bytes;layer;direction;src;dst",
@@ -78,22 +77,15 @@ def read_communication_log(path: str | Path) -> tuple[Call, ...]:
 
 def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Yield (line number, text) of the lines that are not blank."""
-    try:
-        with open_reading(path, most_bytes=MOST_TEXT_BYTES) as binary:
-            lines = io.TextIOWrapper(binary, encoding="utf-8-sig")
-            for number, text in enumerate(lines, 1):
-                if text.strip():
-                    yield number, text
-    except UnicodeDecodeError as problem:
-        raise FormatError(f"not UTF-8: {problem.reason}", where=str(path)) from None
-    except OSError as problem:
-        what = f"cannot read: {problem.strerror or problem}"
-        raise InputError(what, where=str(path)) from None
+    with open_text(path) as lines:
+        for number, text in enumerate(lines, 1):
+            if text.strip():
+                yield number, text
 
 
 def _all_reduce(fields: list[str], place: str) -> AllReduceCall:
-    size = _number(fields[1], f"{place}: bytes", MOST_BYTES)
-    gpus = [_number(text, f"{place}: gpu") for text in fields[2].split(",")]
+    size = whole_number(fields[1], f"{place}: bytes", 0, MOST_BYTES)
+    gpus = [whole_number(text, f"{place}: gpu") for text in fields[2].split(",")]
     if len(set(gpus)) < len(gpus):
         count = Counter(gpus)
         twice = next(gpu for gpu in gpus if count[gpu] > 1)
@@ -102,21 +94,43 @@ def _all_reduce(fields: list[str], place: str) -> AllReduceCall:
 
 
 def _transfer(fields: list[str], place: str) -> LayerTransfer:
-    size = _number(fields[1], f"{place}: bytes", MOST_BYTES)
-    layer = _number(fields[2], f"{place}: layer")
-    direction = _number(fields[3], f"{place}: direction", 1)
+    size = whole_number(fields[1], f"{place}: bytes", 0, MOST_BYTES)
+    layer = whole_number(fields[2], f"{place}: layer")
+    direction = whole_number(fields[3], f"{place}: direction", 0, 1)
     src, dst = (
-        _number(text, f"{place}: {name}")
+        whole_number(text, f"{place}: {name}")
         for name, text in zip(("src", "dst"), fields[4:], strict=True)
     )
     return LayerTransfer(size, layer, direction == 1, src, dst)
 
 
-def _number(text: str, place: str, most: int = _MOST_NUMBER) -> int:
-    """Return a field as an integer from 0 to `most`."""
-    text = text.strip()
-    if _INTEGER.fullmatch(text) and int(text) <= most:
-        return int(text)
-    allowed = f"an integer from 0 to {most}"
-    shown = text[:40]
-    raise FormatError("not allowed here", where=place, found=shown, allowed=allowed)
+def read_calls_csv(path: str | Path) -> tuple[Call, ...]:
+    """Return the calls of a CSV file, in its order.
+
+    Columns ``call,bytes,src,dst,nodes``. A transfer has ``src`` and ``dst``; those of
+    one ``call`` are issued together. An all-reduce has ``nodes``, with spaces between
+    them, and no ends; its number of a call has no influence. Lines that begin with
+    ``#`` are comments.
+
+    Raises `InputError`: the file cannot be read; `FormatError`: other columns, a value
+    out of its domain, a row that is neither, a node twice, or no row; with the line.
+    """
+    rows = read_table(path, "calls", _COLUMNS)
+    return tuple(_call(row) for row in rows)
+
+
+def _call(row: TableRow) -> Call:
+    number, size_bytes = row.number("call"), row.number("bytes", 0, MOST_BYTES)
+    nodes, ends = row.values["nodes"], (row.values["src"], row.values["dst"])
+    if nodes and not any(ends):
+        place = row.place("nodes")
+        members = [whole_number(node, place) for node in nodes.split()]
+        if len(set(members)) < len(members):
+            raise FormatError("a node twice", where=place, found=nodes)
+        return AllReduceCall(size_bytes, tuple(members))
+    if nodes or not all(ends):
+        what = "neither a transfer nor an all-reduce"
+        allowed, found = "src and dst, or nodes", ",".join(row.values.values())
+        raise FormatError(what, where=row.where, found=found, allowed=allowed)
+    src, dst = row.number("src"), row.number("dst")
+    return LayerTransfer(size_bytes, number, backward=False, src=src, dst=dst)

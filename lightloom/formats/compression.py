@@ -231,6 +231,9 @@ class _GuardedStream(io.RawIOBase):
             what = f"the compressed data are damaged or cut off: {problem}"
             fix = "a file that is not compressed has no such suffix"
             raise FormatError(what, where=self._name, fix=fix) from None
+        except OSError as problem:
+            what = f"cannot read: {problem.strerror or problem}"
+            raise InputError(what, where=self._name) from None
         self._read_bytes += len(data)
         self._refuse_excess()
         view[: len(data)] = data

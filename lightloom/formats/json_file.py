@@ -9,12 +9,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
+import msgspec
+
 from lightloom.core.errors import FormatError, InputError
 from lightloom.core.record import convert
 from lightloom.core.units import MIB
+from lightloom.formats.compression import open_writing
 from lightloom.formats.text_file import read_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 
@@ -199,3 +203,24 @@ def _refuse_long_keys(text: str, where: str) -> None:
             line = text.count("\n", 0, token.start()) + 1
             what, allowed = "a key of too many parts", f"at most {MOST_KEY_PARTS}"
             raise InputError(what, where=f"{where}:{line}", allowed=allowed)
+
+
+def write_trace(events: Iterable[Mapping[str, object]], path: str | Path) -> None:
+    """Write trace events as one JSON object, an event a line, atomically.
+
+    `events` are tables of the trace-event format (``ph``, ``ts`` and ``dur`` in
+    microseconds, ...); `decimal.Decimal` values are written digit by digit, so
+    picoseconds survive. Perfetto opens ``.gz`` too.
+
+    `path`: the file; ``.gz`` and ``.zst`` are compressed, ``-`` is standard output.
+
+    Raises `InputError`: the file cannot be written.
+    """
+    encoder = msgspec.json.Encoder(decimal_format="number")
+    with open_writing(path) as file:
+        file.write(b'{"displayTimeUnit":"ns","traceEvents":[')
+        separator = b"\n"
+        for event in events:
+            file.write(separator + encoder.encode(event))
+            separator = b",\n"
+        file.write(b"\n]}\n")

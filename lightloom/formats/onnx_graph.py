@@ -263,9 +263,6 @@ def read_shaped(path: str | Path, batch_size: int) -> ShapedGraph:
     try:
         with open_reading(path, most_bytes=MOST_MODEL_BYTES) as file:
             model = onnx.load_model_from_string(file.read())
-    except OSError as problem:
-        what = f"cannot read: {problem.strerror or problem}"
-        raise InputError(what, where=str(path)) from None
     except InputError:
         raise
     except (DecodeError, ValueError):

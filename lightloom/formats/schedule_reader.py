@@ -44,8 +44,8 @@ from lightloom.formats.schedule_records import (
     Record,
     SegmentRecord,
     StepRecord,
+    read_certificates,
 )
-from lightloom.formats.stored_certificates import read_certificates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -128,13 +128,10 @@ def _lines(binary: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
         place = f"{name}:{number + 1}"
         try:
             line = binary.readline(max(MOST_LINE_BYTES, MOST_STEP_LINE_BYTES) + 1)
-        except FormatError as problem:
-            raise FormatError(
+        except InputError as problem:
+            raise type(problem)(
                 problem.what, where=place, allowed=problem.allowed, fix=problem.fix
             ) from None
-        except OSError as problem:
-            what = f"cannot read: {problem.strerror or problem}"
-            raise InputError(what, where=place) from None
         if not line:
             return
         _refuse_excess(number + 1, line, place)

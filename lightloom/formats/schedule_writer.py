@@ -26,8 +26,8 @@ from lightloom.formats.schedule_records import (
     SegmentLine,
     SegmentRecord,
     StepRecord,
+    stored_certificates,
 )
-from lightloom.formats.stored_certificates import stored_certificates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from lightloom.core.columns import column
 from lightloom.core.errors import FormatError, InputError
 from lightloom.core.schedule import Op, StepPart, Transfers
 from lightloom.core.task import Collective
-from lightloom.formats.text_file import read_text
+from lightloom.formats.csv_table import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,25 +23,21 @@ if TYPE_CHECKING:
 
 TRANSFERS_HEADER = ("step", "src", "dst", "chunk_lo", "chunk_hi", "op")
 _OPS = {"copy": Op.COPY, "reduce": Op.REDUCE}
-_LARGEST = 2**31 - 1
 
 
 def read_transfers(path: str | Path) -> tuple[StepPart, ...]:
     """Return the steps in a CSV file, without planes and segments.
 
-    The first line is the header. Steps are integers from 0 that never go back; one
+    The first line is the heading. Steps are integers from 0 that never go back; one
     that is not named has no transfers. ``op`` is ``copy`` or ``reduce``.
 
     `path`: of the file, decompressed by its suffix; ``-`` for standard input.
 
     Raises `InputError`: the file cannot be read; `FormatError`: it is empty, lacks the
-    header, or a value is invalid; file, line and column are named.
+    heading, or a value is invalid; file, line and column are named.
     """
-    rows = list(_rows(path))
-    if not rows:
-        raise FormatError("there are no transfers", where=str(path))
     parts = []
-    for step, group in groupby(rows, key=lambda row: row[0]):
+    for step, group in groupby(_rows(path), key=lambda row: row[0]):
         _, src, dst, low, high, op = (column(each) for each in zip(*group, strict=True))
         moved = Transfers(src, dst, low, high, np.asarray(op))
         parts.append(StepPart(step, None, None, moved))
@@ -76,59 +72,16 @@ def transfers_csv(schedule: Schedule) -> str:
 
 def _rows(path: str | Path) -> Iterator[tuple[int, ...]]:
     """Yield the rows as integers, operations as their codes."""
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     before = 0
-    try:
-        header = next(reader, None)
-        if header is None or tuple(name.strip() for name in header) != TRANSFERS_HEADER:
-            raise FormatError(
-                "the first line is not the header",
-                where=f"{path}:1",
-                found=None if header is None else ",".join(header),
-                allowed=",".join(TRANSFERS_HEADER),
-            )
-        for fields in reader:
-            where = f"{path}:{reader.line_num}"
-            if not fields:
-                continue
-            if len(fields) != len(TRANSFERS_HEADER):
-                raise FormatError(
-                    "invalid number of columns",
-                    where=where,
-                    found=len(fields),
-                    allowed=str(len(TRANSFERS_HEADER)),
-                )
-            row = [
-                _integer(field.strip(), f"{where}: {name}")
-                for field, name in zip(fields[:5], TRANSFERS_HEADER, strict=False)
-            ]
-            op = fields[5].strip()
-            if op not in _OPS:
-                allowed = ", ".join(_OPS)
-                raise FormatError(
-                    "invalid value", where=f"{where}: op", found=op, allowed=allowed
-                )
-            if row[0] < before:
-                raise FormatError(
-                    "steps go back",
-                    where=f"{where}: step",
-                    found=row[0],
-                    allowed=f"{before} or more",
-                )
-            before = row[0]
-            yield (*row, int(_OPS[op]))
-    except csv.Error as problem:
-        place = f"{path}:{reader.line_num}"
-        raise FormatError(f"invalid CSV: {problem}", where=place) from None
-
-
-def _integer(text: str, where: str) -> int:
-    """Return a count from 0."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 10):
-        allowed = f"an integer from 0 to {_LARGEST}"
-        raise FormatError("invalid value", where=where, found=text, allowed=allowed)
-    value = int(text)
-    if value > _LARGEST:
-        allowed = f"an integer from 0 to {_LARGEST}"
-        raise FormatError("invalid value", where=where, found=text, allowed=allowed)
-    return value
+    for row in read_table(path, "transfers", TRANSFERS_HEADER):
+        step, *moved = (row.number(name) for name in TRANSFERS_HEADER[:5])
+        op = row.values["op"]
+        if op not in _OPS:
+            what, allowed = "invalid value", ", ".join(_OPS)
+            raise FormatError(what, where=row.place("op"), found=op, allowed=allowed)
+        if step < before:
+            what, allowed = "steps go back", f"{before} or more"
+            place = row.place("step")
+            raise FormatError(what, where=place, found=step, allowed=allowed)
+        before = step
+        yield (step, *moved, int(_OPS[op]))

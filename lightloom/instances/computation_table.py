@@ -20,7 +20,7 @@ from lightloom.core.training import (
     Training,
 )
 from lightloom.core.units import PS_PER_S, PS_PER_US
-from lightloom.formats.flexflow_profile import read_flexflow_profile
+from lightloom.formats.flexflow import read_flexflow_profile
 from lightloom.formats.onnx_graph import read_onnx
 from lightloom.instances.workloads import layer_graph, model_named
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lightloom.core.model_layer import Layer, LayerCut, LayerGraph
-    from lightloom.formats.flexflow_profile import Measurement, OperatorProfile
+    from lightloom.formats.flexflow import Measurement, OperatorProfile
 
 
 ELEMENT_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "tf32": 4}

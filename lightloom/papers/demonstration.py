@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.task import Collective
 from lightloom.core.units import PS_PER_US, format_bytes, format_ps
-from lightloom.formats.perfetto import write_trace
+from lightloom.formats.json_file import write_trace
 from lightloom.instances.instance import Instance
 from lightloom.plans.algorithms.disjoint_trees import DoubleBinaryTree
 from lightloom.replay import replay

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from lightloom.core.chunk_program import Place
     from lightloom.core.violation import Violation
     from lightloom.formats.mscclpp_plan import ExecutionPlan
-    from lightloom.formats.overlap_solution import OverlapParameters, OverlapSolution
+    from lightloom.formats.optimiser_solutions import OverlapParameters, OverlapSolution
     from lightloom.instances.instance import AnyFabric
     from lightloom.validate.programs.execution import Flat, ProgramRun, Spot
 

@@ -178,7 +178,7 @@ def iteration_trace(
     operations they run, and the traffic: what each device sends, and the collectives
     that it takes part in. Slices that overlap go to further tracks of their device.
     Operations of 0 ps are left out. Events are in a fixed order; times are
-    microseconds with six decimals. `lightloom.formats.perfetto.write_trace` writes
+    microseconds with six decimals. `lightloom.formats.json_file.write_trace` writes
     them to a file.
 
     Parameters

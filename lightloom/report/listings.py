@@ -14,10 +14,11 @@ from lightloom.core.units import format_ps
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.plans.algorithms import ALGORITHMS
-from lightloom.report.tables import Column, terminal_table
+from lightloom.report.tables import terminal_table
 from lightloom.synth.demand_algorithms import ON_DEMANDS
 from lightloom.synth.ocs.baseline_schedules import BASELINES
 from lightloom.synth.ramp.schedules import most_ranks
+from lightloom.synth.ring.span_time import NEVER_PS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,19 +32,8 @@ if TYPE_CHECKING:
 
 DEMANDS = "demand"
 """What algorithms for demands serve, beside the operations of collectives."""
-_COLUMNS = (
-    Column("algorithm"),
-    Column("summary"),
-    Column("serves"),
-    Column("parameters"),
-)
-_PARAMETER_COLUMNS = (
-    Column("parameter"),
-    Column("type"),
-    Column("default"),
-    Column("allowed"),
-    Column("meaning"),
-)
+_COLUMNS = ("algorithm", "summary", "serves", "parameters")
+_PARAMETER_COLUMNS = ("parameter", "type", "default", "allowed", "meaning")
 
 
 @dataclass(frozen=True)
@@ -191,12 +181,12 @@ def value_text(value: object) -> str:
 
 
 _CANDIDATE_TABLE_COLUMNS = (
-    Column("algorithm"),
-    Column("parameters"),
-    Column("mapping"),
-    Column("at least", number=True),
-    Column("replayed", number=True),
-    Column("reconfigurations", number=True),
+    "algorithm",
+    "parameters",
+    "mapping",
+    "at least#",
+    "replayed#",
+    "reconfigurations#",
 )
 
 
@@ -211,7 +201,7 @@ def candidate_table(compared: Sequence[Candidate], *, shown: int) -> Table:
             candidate.algorithm,
             parameters_text(candidate.parameters),
             candidate.mapping,
-            format_ps(candidate.predicted_ps),
+            _time(candidate.predicted_ps),
             _time(candidate.completion_time_ps),
             candidate.reconfigurations,
         )
@@ -226,16 +216,13 @@ def parameters_text(parameters: Mapping[str, object]) -> str:
 
 
 def _time(time_ps: int | None) -> str | None:
+    """Return a time in words, also one that stands for what cannot be served."""
+    if time_ps is not None and time_ps >= NEVER_PS:
+        return "not possible here"
     return None if time_ps is None else format_ps(time_ps)
 
 
-_INSTANCE_TABLE_COLUMNS = (
-    Column("fabric"),
-    Column("nodes", number=True),
-    Column("operations"),
-    Column("sizes"),
-    Column("schedules"),
-)
+_INSTANCE_TABLE_COLUMNS = ("fabric", "nodes#", "operations", "sizes", "schedules")
 _MOST_SIZES = 4
 
 

@@ -40,14 +40,40 @@ class Column:
     number: bool = False
 
 
+def _columns(headings: Iterable[Column | str]) -> list[Column]:
+    """Return columns; a heading that is a text ending in ``#`` is one of numbers."""
+    return [
+        heading
+        if isinstance(heading, Column)
+        else Column(heading.removesuffix("#"), number=heading.endswith("#"))
+        for heading in headings
+    ]
+
+
+def markdown_table(
+    headings: Iterable[Column | str], rows: Iterable[Sequence[object]]
+) -> str:
+    """Return rows as a table in Markdown; ``None`` is shown as ``-``."""
+    columns = _columns(headings)
+    texts = (["-" if cell is None else str(cell) for cell in row] for row in rows)
+    lines = [[column.heading for column in columns], *texts]
+    written = [f"| {' | '.join(line)} |" for line in lines]
+    sides = ("---:" if column.number else "---" for column in columns)
+    return "\n".join([written[0], f"|{'|'.join(sides)}|", *written[1:]])
+
+
 def terminal_table(
-    columns: Sequence[Column],
+    headings: Iterable[Column | str],
     rows: Iterable[Sequence[object]],
     *,
     title: str | None = None,
 ) -> Table:
-    """Return rows as a table; ``None`` is shown as ``-``, verdicts in colour."""
-    table = _empty(title)
+    """Return rows as a table; ``None`` is shown as ``-``, verdicts in colour.
+
+    `headings`: columns, or their headings, with a ``#`` at the end where they hold
+    numbers.
+    """
+    table, columns = _empty(title), _columns(headings)
     drawn = [[_cell(value) for value in row] for row in rows]
     for place, column in enumerate(columns):
         # Texts and headings may be broken between words; a number never is.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lightloom.testing.conformance.check import check_synthesiser
-from lightloom.testing.conformance.report import ConformanceReport
+from lightloom.testing.conformance.check import ConformanceReport, check_synthesiser
 
 __all__ = ["ConformanceReport", "check_synthesiser"]

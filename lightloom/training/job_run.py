@@ -25,7 +25,7 @@ from lightloom.training.node_layout import require_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lightloom.formats.job_trace import TracedJob
+    from lightloom.formats.training_tables import TracedJob
     from lightloom.instances.instance import Instance
     from lightloom.instances.jobs import Fragmentation
     from lightloom.training.job_times import JobTimes

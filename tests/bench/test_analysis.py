@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lightloom.bench.analysis import (
     certified_bounds,
     certified_gap,
+    compare,
     contradictions,
     gap_against_time,
     geometric_mean,
@@ -18,7 +19,6 @@ from lightloom.bench.analysis import (
     scaling,
     summaries,
 )
-from lightloom.bench.compare import compare
 from lightloom.bench.results import Ending, Proof
 from lightloom.core.errors import InputError
 from tests.bench.rows import row_of

@@ -153,13 +153,14 @@ def test_a_fault_of_xml_is_listed_with_its_place() -> None:
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ("", "the first line is not the header"),
-        ("step,src\n0,1\n", "the first line is not the header"),
+        ("", "transfers without rows"),
+        ("step,src\n0,1\n", "a column is missing: dst, chunk_lo, chunk_hi, op"),
+        ("step,from,to\n0,1,2\n", "the first line is not the heading of transfers"),
         (TABLE + "0,0,1,0,1,copy\n", "steps go back"),
         (TABLE.replace("copy", "move"), "op: invalid value"),
-        (TABLE.replace("0,0,1,0,1", "0,0,-1,0,1"), "dst: invalid value"),
+        (TABLE.replace("0,0,1,0,1", "0,0,-1,0,1"), "dst: not a count"),
         (TABLE.replace("1,1,0,0,1,copy\n", ""), "break post-condition-missing"),
-        (TABLE + "2,0,1\n", "invalid number of columns"),
+        (TABLE + "2,0,1\n", "another number of values than columns"),
     ],
 )
 def test_bad_tables(table: str, says: str) -> None:

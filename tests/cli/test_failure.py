@@ -13,7 +13,7 @@ import click
 import pytest
 
 from lightloom.cli.failure import describe
-from lightloom.cli.lazy_group import LazyGroup
+from lightloom.cli.main import LazyGroup
 from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from tests.cli.program import START, run
 from tests.hang_guard import HUNG_S
@@ -67,9 +67,11 @@ def test_a_command_that_breaks_exits_with_70(
         raise RuntimeError(message)
 
     module = types.ModuleType("tests.cli.broken")
-    module.command = broken  # type: ignore[attr-defined]
+    module.broken_command = broken  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "tests.cli.broken", module)
-    group = LazyGroup(name="p", package="tests.cli", summaries={"broken": "Breaks."})
+    group = LazyGroup(
+        name="p", package="tests.cli", summaries={"broken": "Breaks."}, modules={}
+    )
     with pytest.raises(SystemExit) as stopped:
         group.main(["broken"])
     assert stopped.value.code == 70

@@ -102,7 +102,7 @@ def test_jobs_on_a_2d_ring_have_whole_rows(tmp_path: Path) -> None:
         ("a,0,1,1,,no.onnx,4\n", 2, "no.onnx"),
         ("a,0,1,1\n", 2, "another number of values than columns; found 4"),
         (",0,1,1,,,\n", 2, "a job without a name"),
-        ("", 2, "a trace without jobs"),
+        ("", 2, "a trace of jobs without rows"),
         ("a,0,2,1,,,99999999999\n", 2, "trace.csv:2, a"),
     ],
 )
@@ -121,7 +121,7 @@ def test_other_questions_that_are_wrong(tmp_path: Path) -> None:
     """Columns, files, outputs, and an instance without a model."""
     instance, trace = questions(tmp_path, "ocs", "a,0,1,1,,,\n")
     for options, words in (
-        ((instance, "none.csv"), "cannot read the trace of jobs"),
+        ((instance, "none.csv"), "none.csv: cannot read"),
         ((instance, trace, "--csv", trace), "--csv"),
         ((instance, trace, "--timeline", "-"), "stdout has the result"),
         (("ocs-16/all-reduce-1MiB", trace), "a job without a model"),
@@ -132,6 +132,6 @@ def test_other_questions_that_are_wrong(tmp_path: Path) -> None:
         assert words in result.stderr
     (tmp_path / "trace.csv").write_text("name,arrival_us,gpus\na,0,1\n")
     result = run("jobs", instance, trace)
-    assert "unknown column" in result.stderr
+    assert "not the heading of a trace of jobs" in result.stderr
     (tmp_path / "trace.csv").write_text("name,arrival_us\na,0\n")
     assert "a column is missing" in run("jobs", instance, trace).stderr

@@ -48,7 +48,8 @@ def test_synth_says_what_auto_compared_on_stderr(tmp_path: Path) -> None:
     """The table of candidates is talk, the summary is data."""
     result = run("synth", SMALL, "-o", str(tmp_path / "auto.jsonl"))
     assert "compared" in result.stderr
-    assert "multiport" in result.stderr
+    chosen = result.stdout.split(": ")[1].split()[0]
+    assert chosen in result.stderr
     assert "completion time" in result.stdout
     assert "verified" in result.stdout
 

@@ -171,7 +171,7 @@ def test_replicas_that_leave_their_row_are_refused(grid: str) -> None:
         (("-o", "x", "--circuits", "one-shot"), 2, "--circuits: only circuits that"),
         (("--trace", "no/such/folder/x"), 2, "no such folder"),
         (("--trace", "-"), 2, "--trace"),
-        (("--curve", "none.csv"), 2, "cannot read the curve"),
+        (("--curve", "none.csv"), 2, "cannot read"),
         (("--curve", "none.csv", "--batch", "8"), 2, "a batch, or a curve"),
     ],
 )

@@ -41,6 +41,30 @@ def test_pairs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n0,5\n7,0\n",
+        ",a,b\na,0,5\nb,7,0\n",
+        ",0,1\n0,0,5\n1,7,0\n",
+        "node,0,1\n0,0,5\n1,7,0\n",
+        "0;5\n7;0\n",
+        "a\tb\n0\t5.0\n0.7e1\t0\n",
+    ],
+)
+def test_matrices_as_other_programs_write_them(tmp_path: Path, text: str) -> None:
+    """A heading, an index, semicolons, tabs, whole numbers with a point."""
+    path = _file(tmp_path, text)
+    assert read_matrix(path) == [(0, 1, 5), (1, 0, 7)]
+    assert read_matrix(path, node_count=2) == read_matrix(path)
+
+
+def test_pairs_as_other_programs_write_them(tmp_path: Path) -> None:
+    """Columns in another order, semicolons, ``1e6`` for a million."""
+    path = _file(tmp_path, "bytes;src;dst\n1e6;0;1\n2.50E+2;1;0\n")
+    assert read_pairs(path) == [(0, 1, 10**6), (1, 0, 250)]
+
+
+@pytest.mark.parametrize(
     ("text", "where", "what"),
     [
         ("", "", "empty"),
@@ -51,8 +75,9 @@ def test_pairs(tmp_path: Path) -> None:
         ("0,1\n\n2,0\n", ":2", "blank line"),
         ("0,-1\n2,0\n", ":1:2", "'-1'"),
         ("0,1\nnan,0\n", ":2:1", "'nan'"),
-        ("0,1.0\n2,0\n", ":1:2", "'1.0'"),
-        ("0,1e3\n2,0\n", ":1:2", "'1e3'"),
+        ("0,1.5\n2,0\n", ":1:2", "'1.5'"),
+        ("0,1e99\n2,0\n", ":1:2", "integer from 0"),
+        ("0,1e-3\n2,0\n", ":1:2", "'1e-3'"),
         ("0,1_0\n2,0\n", ":1:2", "'1_0'"),
         ("0,\n2,0\n", ":1:2", "''"),
         ("0,1152921504606846976\n2,0\n", ":1:2", "1152921504606846976"),
@@ -60,7 +85,10 @@ def test_pairs(tmp_path: Path) -> None:
         ("0,٣\n2,0\n", ":1:2", "integer from 0"),
         ('0,"1\n2,0\n', ":", "not CSV"),
         (b"0,\xff\n2,0\n", "", "not UTF-8"),
-        ("0;1\n2;0\n", ":1:1", "'0;1'"),
+        ("0|1\n2|0\n", ":1:1", "'0|1'"),
+        ("0,5;1;0\n2;0;0\n0;0;0\n", ":1:1", "'0,5'"),
+        ("a,b\n0,1\n", "", "not square"),
+        (",a,b\na,0,1\nb,2\n", ":3", "not square"),
     ],
 )
 def test_matrices_that_are_none(
@@ -86,14 +114,16 @@ def test_a_matrix_of_another_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "where", "what"),
     [
-        ("", "", "empty"),
-        ("src,dst,bytes\n", "", "no pairs"),
-        ("0,1,5\n", ":1", "not the header"),
-        ("src,dst\n0,1\n", ":1", "not the header"),
-        ("src,dst,bytes\n0,1\n", ":2", "three columns"),
-        ("src,dst,bytes\n0,1,2,3\n", ":2", "three columns"),
-        ("src,dst,bytes\n0,1,5\n0,x,5\n", ":3:2", "'x'"),
-        ("src,dst,bytes\n0,1,inf\n", ":2:3", "'inf'"),
+        ("", "", "pairs without rows"),
+        ("src,dst,bytes\n", "", "pairs without rows"),
+        ("0,1,5\n", ":1", "not the heading of pairs"),
+        ("src,dst\n0,1\n", ":1", "a column is missing: bytes"),
+        ("src,dst,bytes,dst\n0,1,2,1\n", ":1", "a column is there twice"),
+        ("src,dest,bytes\n0,1,2\n", ":1", "did you mean dst"),
+        ("src,dst,bytes\n0,1\n", ":2", "another number of values"),
+        ("src,dst,bytes\n0,1,2,3\n", ":2", "another number of values"),
+        ("src,dst,bytes\n0,1,5\n0,x,5\n", ":3, dst", "'x'"),
+        ("src,dst,bytes\n0,1,inf\n", ":2, bytes", "'inf'"),
     ],
 )
 def test_pairs_that_are_none(tmp_path: Path, text: str, where: str, what: str) -> None:
@@ -111,7 +141,7 @@ def test_pairs_of_nodes_that_are_not_there(tmp_path: Path) -> None:
     assert read_pairs(path, node_count=5) == [(0, 1, 5), (1, 4, 5)]
     with pytest.raises(FormatError, match="an integer from 0 to 3") as caught:
         read_pairs(path, node_count=4)
-    assert caught.value.where == f"{path}:3:2"
+    assert caught.value.where == f"{path}:3, dst"
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:

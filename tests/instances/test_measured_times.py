@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.core.errors import InputError
-from lightloom.formats.flexflow_profile import Measurement, OperatorProfile
+from lightloom.formats.flexflow import Measurement, OperatorProfile
 from lightloom.instances.computation_table import (
     RooflineGpu,
     gpu_named,

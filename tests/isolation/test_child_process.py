@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from lightloom.isolation.child_process import ChildProcess, Gone, IdleProcesses
-from lightloom.isolation.forked_process import ForkedProcess
+from lightloom.isolation.process_tree import ForkedProcess
 from tests.isolation.services import SLEEP
 
 if TYPE_CHECKING:

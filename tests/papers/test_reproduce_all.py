@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.bench.results import read_results
-from lightloom.cli.reproduce_all import INDEX_FILE, RESULTS_FILE, reproduce_all
+from lightloom.cli.reproduce import INDEX_FILE, RESULTS_FILE, reproduce_all
 from lightloom.core.catalogue import Catalogue
 from lightloom.core.errors import InputError, NoAnswerError
 from lightloom.papers.every_figure import figure_jobs, rows_with_files
@@ -32,7 +32,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from lightloom.bench.results import ResultsFile
-from lightloom.cli.reproduce_all import reproduce_all
+from lightloom.cli.reproduce import reproduce_all
 from tests.papers.test_reproduce_all import CHEAP
 
 append, rows = ResultsFile.append, []

@@ -9,10 +9,10 @@ import pytest
 
 from lightloom.core.errors import FormatError, InputError
 from lightloom.formats.json_file import read_json
-from lightloom.formats.multicommodity_flows import flows_of
-from lightloom.formats.overlap_solution import (
+from lightloom.formats.optimiser_solutions import (
     OverlapParameters,
     OverlapSolution,
+    flows_of,
     solution_of,
 )
 from lightloom.programs.import_schedule import judged_schedule, overlap_schedule

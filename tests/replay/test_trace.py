@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import column
-from lightloom.formats.perfetto import write_trace
+from lightloom.formats.json_file import write_trace
 from lightloom.formats.schedule_reader import read_schedule
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.packet_tiers import IdealSwitch

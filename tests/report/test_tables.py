@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from lightloom.core.certificate import Certificate
+from lightloom.report.listings import candidate_table
 from lightloom.report.result_tables import bound_table
-from lightloom.report.tables import Column, blocks, terminal_table
+from lightloom.report.tables import Column, blocks, markdown_table, terminal_table
+from lightloom.synth.auto import Candidate
+from lightloom.synth.ring.span_time import NEVER_PS
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -94,3 +97,19 @@ def test_every_cell_is_shown_in_room(
     if sum(longest[:2]) + 3 <= width:
         assert all(cell in text for cell in cells)
         assert max(map(len, text.splitlines())) <= max(width, 26)
+
+
+def test_a_table_in_markdown() -> None:
+    """Numbers to the right, what is missing as a dash."""
+    rows = [("a", 1), ("b", None)]
+    assert markdown_table(("name", "count#"), rows) == (
+        "| name | count |\n|---|---:|\n| a | 1 |\n| b | - |"
+    )
+
+
+def test_what_cannot_be_served_has_no_time() -> None:
+    """A prediction that stands for never is said in words, not as a time."""
+    never = Candidate("direct", {}, "as given", NEVER_PS)
+    text = shown(candidate_table([never], shown=1))
+    assert "not possible here" in text
+    assert "us" not in text.partition("direct")[2]

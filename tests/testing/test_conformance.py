@@ -16,8 +16,7 @@ from lightloom.instances.instance_file import parse_instance
 from lightloom.isolation.process_tree import descendants
 from lightloom.testing import check_synthesiser
 from lightloom.testing.conformance import check
-from lightloom.testing.conformance.check import nonsense
-from lightloom.testing.conformance.report import PROPERTIES
+from lightloom.testing.conformance.check import PROPERTIES, nonsense
 from tests.examples import synthesisers as subjects
 from tests.hang_guard import HUNG_S
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lightloom.testing.conformance.report import PROPERTIES
+from lightloom.testing.conformance.check import PROPERTIES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "check-your-synthesiser.md").read_text("utf-8")

@@ -36,7 +36,7 @@ from lightloom.testing.strategies.candidate_circuits import (
     light,
     overused,
 )
-from lightloom.testing.strategies.tasks import DEMAND, RELAYED_DEMAND, connected
+from lightloom.testing.strategies.fabrics import DEMAND, RELAYED_DEMAND, connected
 from lightloom.validate import RULES, verify
 
 if TYPE_CHECKING:

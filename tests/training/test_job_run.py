@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightloom.core.errors import InfeasibleError, InputError
-from lightloom.formats.job_trace import TracedJob
+from lightloom.formats.training_tables import TracedJob
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.packet_tiers import ElectricalCluster, IdealSwitch
 from lightloom.instances.fabrics.ring import Ring

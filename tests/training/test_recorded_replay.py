@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from lightloom.core.errors import FormatError, InputError
 from lightloom.core.task import Demand
 from lightloom.core.units import PS_PER_US
-from lightloom.formats.calls_csv import read_calls_csv
 from lightloom.formats.chakra import (
     CollectiveType,
     NodeType,
@@ -23,6 +22,7 @@ from lightloom.formats.chakra import (
 from lightloom.formats.communication_log import (
     AllReduceCall,
     LayerTransfer,
+    read_calls_csv,
     read_communication_log,
 )
 from lightloom.instances.computation_table import GPUS
@@ -442,5 +442,5 @@ def test_a_table_of_calls_is_the_log_that_says_the_same(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="without rows"):
         read_calls_csv(table)
     table.write_text("src,dst,bytes\n0,1,5\n")
-    with pytest.raises(FormatError, match="other columns"):
+    with pytest.raises(FormatError, match="a column is missing: call, nodes"):
         read_calls_csv(table)

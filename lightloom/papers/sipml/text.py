@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.units import PS_PER_US
-from lightloom.formats.job_trace import TracedJob
+from lightloom.formats.training_tables import TracedJob
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.papers.claims import TextClaim, between, holds, near
 from lightloom.papers.sipml.setup import OCS, RING, Trained, fabrics

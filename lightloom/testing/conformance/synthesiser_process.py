@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lightloom.core.errors import InfeasibleError, InputError, LightloomError
 from lightloom.core.schedule import Schedule
-from lightloom.isolation.forked_process import ForkedProcess
+from lightloom.isolation.process_tree import ForkedProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable

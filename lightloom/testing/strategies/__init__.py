@@ -11,21 +11,22 @@ from lightloom.core.extras import MissingExtraError, require
 require("hypothesis", "testing", "strategies of tasks and schedules")
 
 from lightloom.testing.strategies.broken_schedules import (  # noqa: E402
+    BrokenSchedule,
     break_schedule,
     broken_schedules,
     mutations,
 )
-from lightloom.testing.strategies.fabrics import fabrics, known_kinds  # noqa: E402
-from lightloom.testing.strategies.mutation import BrokenSchedule  # noqa: E402
+from lightloom.testing.strategies.fabrics import (  # noqa: E402  # noqa: E402
+    collectives,
+    demands,
+    fabrics,
+    instances,
+    known_kinds,
+    tasks,
+)
 from lightloom.testing.strategies.schedules import (  # noqa: E402
     random_schedule,
     schedules,
-)
-from lightloom.testing.strategies.tasks import (  # noqa: E402
-    collectives,
-    demands,
-    instances,
-    tasks,
 )
 
 __all__ = [

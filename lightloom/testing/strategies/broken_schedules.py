@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from lightloom.core.errors import InputError, nearest
+from lightloom.core.errors import unknown_name
 from lightloom.core.seed import seeded_random
 from lightloom.instances.fabrics import load_fabric
-from lightloom.testing.strategies import break_circuits, break_records, break_transfers
-from lightloom.testing.strategies.mutation import BrokenSchedule
+from lightloom.testing.strategies.mutations import (
+    MUTATIONS,
+    DoesNotApplyError,
+    ValidSchedule,
+)
 from lightloom.testing.strategies.schedules import schedules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lightloom.core.schedule import SealedSchedule
-    from lightloom.testing.strategies.mutation import Mutation
 
 
-def mutations() -> dict[str, Mutation]:
-    """Return every mutation, by name, sorted."""
-    rooms = (break_circuits, break_records, break_transfers)
-    found = [mutation for room in rooms for mutation in room.MUTATIONS]
-    named = {each.__name__.replace("_", "-"): each for each in found}
-    assert len(named) == len(found)
-    return dict(sorted(named.items()))
+@dataclass(frozen=True, eq=False)
+class BrokenSchedule:
+    """A valid schedule after one mutation.
+
+    `schedule`: what it has become. Everything else in it is right; where the change
+    alters counts or time, so does the footer, which then has no certificate. `rule`:
+    the rule it breaks, and no other.
+    """
+
+    schedule: SealedSchedule
+    rule: str
+    mutation: str
+    valid: SealedSchedule
+
+
+def mutations() -> tuple[str, ...]:
+    """Return the names of every mutation, sorted."""
+    return tuple(sorted(MUTATIONS))
 
 
 def break_schedule(
@@ -51,18 +65,17 @@ def break_schedule(
     InputError
         If there is no such mutation.
     """
-    known = mutations()
-    if name not in known:
-        allowed, fix = ", ".join(known), nearest(name, known)
-        what = "unknown mutation"
-        raise InputError(what, where="mutation", found=name, allowed=allowed, fix=fix)
+    if name not in MUTATIONS:
+        raise unknown_name("mutation", name, mutations(), where="mutation")
     if any(segment.circuits.multicast is not None for segment in whole.segments):
         return None
     rng = seeded_random(seed)
-    made = known[name](whole, load_fabric(whole.fabric), rng)
-    if made is None:
+    given = ValidSchedule(whole, load_fabric(whole.fabric), rng)
+    try:
+        rule, broken = MUTATIONS[name](given)
+    except DoesNotApplyError:
         return None
-    return BrokenSchedule(made[1], made[0], name, whole)
+    return BrokenSchedule(broken, rule, name, whole)
 
 
 @st.composite
