@@ -13,11 +13,8 @@ from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.synth.demand_configurations.durations import (
-    LineCheck,
-    PriceCheck,
-    durations_of_counts,
-)
+from lightloom.synth.demand_configurations.division import durations_of_counts
+from lightloom.synth.demand_configurations.durations import LineCheck, PriceCheck
 from lightloom.synth.demand_configurations.lines import node_lines
 from lightloom.synth.demand_configurations.options import (
     MOST_EXACT,

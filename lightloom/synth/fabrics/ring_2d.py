@@ -10,12 +10,17 @@ from msgspec.structs import replace
 
 from lightloom.core.errors import InputError
 from lightloom.instances.fabrics.ring_2d import Ring2d
-from lightloom.synth.demand_rounds import DECOMPOSITION, EDGE_COLOURING
+from lightloom.synth.demand_rounds import (
+    CONFIGURATIONS,
+    DECOMPOSITION,
+    EDGE_COLOURING,
+)
 from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
 from lightloom.synth.fabrics.training_plug import Rows, TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.relays.pair_lines import PairLines, ring_lines
+from lightloom.synth.ring.demand_turns import grid_lanes
 from lightloom.synth.ring_2d.realisation import realise_ring_2d
 from lightloom.synth.ring_2d.training_circuits import CIRCUITS
 
@@ -23,8 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lightloom.core.columns import IntArray
-    from lightloom.core.task import Collective
+    from lightloom.core.task import Collective, Demand
     from lightloom.plans.setting import Setting
+    from lightloom.synth.demand_configurations.lanes import LaneWays
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
@@ -39,7 +45,8 @@ class Ring2dRealiser(Realiser[Ring2d]):
     between neighbours (`torus-trees`).
     """
 
-    demand_algorithms = (EDGE_COLOURING, DECOMPOSITION)
+    demand_algorithms = (EDGE_COLOURING, DECOMPOSITION, CONFIGURATIONS)
+    divided_demands = (CONFIGURATIONS,)
 
     @property
     def ports(self) -> int:
@@ -101,6 +108,10 @@ class Ring2dRealiser(Realiser[Ring2d]):
                 for one in ring_lines(ring, begin, end, which)
             ]
         return found
+
+    def lane_ways(self, demand: Demand) -> LaneWays | None:
+        """Return the ways round rows and columns, whose lanes are wavelengths."""
+        return grid_lanes(self.fabric, demand, self.seed)
 
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds."""
