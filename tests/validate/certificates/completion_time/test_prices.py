@@ -167,7 +167,7 @@ def test_large_collectives_are_grouped(op: str) -> None:
         (RING, {"resources": [12], "prices": [1], "crowd": []}),
         (RING, {"resources": [12], "crowd": [1]}),
         (RING, {"resources": [12], "prices": [1], "more": 1}),
-        (Ramp(groups=2, racks=2, nodes_per_rack=2), {"resources": [16], "prices": [1]}),
+        (Ramp(groups=2, racks=2, nodes_per_rack=2), {"resources": [24], "prices": [1]}),
         (IdealSwitch(nodes=6), {"resources": [24], "prices": [1]}),
         (Sipac(radix=3), {"resources": [18], "prices": [1], "crowd": [1]}),
     ],
