@@ -274,6 +274,11 @@ class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
         }
         return inner[self.subnet]
 
+    @property
+    def _per_subnet(self) -> int:
+        """Resources of a subnet."""
+        return self.nodes_per_rack * self._inner
+
     def _in_subnet(self, src: IntArray, dst: IntArray) -> IntArray:
         """Return what circuits take of their subnet.
 
@@ -298,7 +303,7 @@ class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
         src, dst, used = circuits.src, circuits.dst, circuits.column("transceiver")
         size = self.racks * self.nodes_per_rack
         subnet = (src // size * self.groups + dst // size) * self.groups + used
-        subnet = subnet * self.nodes_per_rack * self._inner + self._in_subnet(src, dst)
+        subnet = subnet * self._per_subnet + self._in_subnet(src, dst)
         transmitter = self._transmitters + src * self.groups + used
         receiver = self._transmitters + (self.node_count + dst) * self.groups + used
         every = np.arange(len(src), dtype=np.int64)
@@ -315,7 +320,7 @@ class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
     @property
     def _transmitters(self) -> int:
         """Number of the first transmitter."""
-        return self.groups**3 * self.nodes_per_rack * self._inner
+        return self.groups**3 * self._per_subnet
 
     def resources(self) -> tuple[Resources, ...]:
         """Return wavelengths, couplers or crossbars of subnets, and both ends."""
