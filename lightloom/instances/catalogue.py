@@ -367,13 +367,13 @@ def hybrid_parallel(fabric: Sipac, buffer_bytes: int) -> Demand:
 BITS_PER_SECOND_PER_NODE = 2_048_000_000_000
 """Rate of all links of a node together, in every cluster."""
 
-_SIPAC_CLUSTERS_SIZES = {16: (4, 1, 4, 4), 64: (8, 1, 8, 8), 512: (8, 2, 16, 32)}
+_CLUSTERS = {16: (4, 1, 4, 4), 64: (8, 1, 8, 8), 512: (8, 2, 16, 32)}
 """Nodes: radix and level of SiPAC and BCube, rows and columns of the torus."""
 
 
 def cluster_sizes() -> tuple[int, ...]:
     """Return the numbers of nodes there are clusters of."""
-    return tuple(_SIPAC_CLUSTERS_SIZES)
+    return tuple(_CLUSTERS)
 
 
 def clusters(
@@ -385,7 +385,7 @@ def clusters(
     the fat tree have as many nodes as a SiPAC switch, and a trunk a quarter as fast;
     TopoOpt has 4 rings.
     """
-    radix, level, rows, cols = _SIPAC_CLUSTERS_SIZES[nodes]
+    radix, level, rows, cols = _CLUSTERS[nodes]
     rate = bits_per_second_per_node
     return {
         "sipac": Sipac(radix=radix, level=level, bits_per_second_per_node=rate),
