@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS, RELAYS
-from lightloom.synth.lightpath.demand_configurations import CONFIGURATIONS
+from lightloom.synth.demand_rounds import CONFIGURATIONS, DEMAND_ALGORITHMS, RELAYS
 from lightloom.synth.ocs.switch_circuits import ALGORITHM as SATURATED_PORT
 from lightloom.synth.ring.wavelengths import ALGORITHM as RING_LADDER
 
@@ -21,7 +20,7 @@ ON_DEMANDS = {
     **{one.name: DemandEntry(one.summary, "") for one in DEMAND_ALGORITHMS.values()},
     CONFIGURATIONS: DemandEntry(
         "several configurations, each as long as the sizes of the pairs ask for",
-        "lightpath",
+        "lightpath, ramp, ring-2d, sipac",
     ),
     SATURATED_PORT: DemandEntry(
         "circuits of parallel switches that are best for the slowest pair", "ocs"

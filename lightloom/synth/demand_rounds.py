@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 EDGE_COLOURING = "edge-colouring"
 GREEDY = "greedy"
 DECOMPOSITION = "decomposition"
+CONFIGURATIONS = "configurations"
+"""See `lightloom.synth.demand_configurations`. Not made of these rounds either."""
 RELAYS = "relays"
 """Over one circuit or two: see `lightloom.synth.relays`. Not made of these rounds."""
 

@@ -25,6 +25,8 @@ ROUTE_AND_BROADCAST = "route-and-broadcast"
 ROUTE_AND_SWITCH = "route-and-switch"
 
 _MOST_NODES = 2**20
+_MOST_SHARED = 2**20
+"""Resources of all subnets beyond which none of them is priced: 8 MiB a column."""
 
 Size = Annotated[int, Meta(ge=1, le=1024)]
 Time = Annotated[int, Meta(ge=0, le=10**15)]
@@ -141,6 +143,11 @@ class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
         return self.transceivers_per_group * self.bits_per_second_per_transceiver
 
     @property
+    def bits_per_second_per_wavelength(self) -> int:
+        """Rate of a lane of a subnet: of one transceiver group."""
+        return self.transceiver_bits_per_s
+
+    @property
     def node_bits_per_s(self) -> int:
         """Rate of a node over all its transceivers."""
         return self.groups * self.transceiver_bits_per_s
@@ -186,6 +193,55 @@ class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
         if self.subnet == BROADCAST_AND_SELECT:
             return number
         return (number - src % self.nodes_per_rack) % self.nodes_per_rack
+
+    def shared_lanes(self) -> IntArray:
+        """Return the transceivers by which pairs share each wavelength of a subnet.
+
+        Those from group 0 to every group, then from group 1, and so on; of a coupler
+        or switch behind gratings its inputs. None where they are very many.
+        """
+        count = self.groups**2 * self._per_subnet
+        kept = count if count <= _MOST_SHARED else 0
+        return np.full(kept, self.groups, dtype=np.int64)
+
+    def cheapest(
+        self,
+        prices: IntArray,
+        src: IntArray,
+        dst: IntArray,
+        circuits: int | None = None,
+        nodes: IntArray | None = None,
+    ) -> IntArray:
+        """Return what data pay for the wavelength by which they arrive.
+
+        By one circuit that is the wavelength from source to destination. Several may
+        arrive from any group, so they pay what the cheapest of these costs.
+
+        Parameters
+        ----------
+        prices
+            Of each wavelength of each pair of groups, as in `shared_lanes`.
+        src, dst
+            Nodes, of shape (rows,), each from 0 to ``node_count - 1``.
+        circuits
+            Most circuits, one after another; ``None`` for any number.
+        nodes
+            Nodes that may hand data on; all groups are taken to have some.
+        """
+        del nodes
+        size = self.racks * self.nodes_per_rack
+        group = dst // size
+        if circuits == 1:
+            subnet = src // size * self.groups + group
+            straight: IntArray = prices[
+                subnet * self._per_subnet + self._in_subnet(src, dst)
+            ]
+            return straight
+        inputs = self._per_subnet // self.nodes_per_rack
+        shape = self.groups, self.groups, self.nodes_per_rack, inputs
+        least = prices.reshape(shape).min(axis=(0, 3))
+        paid: IntArray = least[group, dst % self.nodes_per_rack]
+        return np.where(src == dst, 0, paid)
 
     # -- circuits ------------------------------------------------------------
 

@@ -18,13 +18,15 @@ from lightloom.core.errors import InfeasibleError
 from lightloom.core.fabric import CircuitFabric, PacketFabric, SharedWays
 from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.lightpath import Lightpath
+from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.synth.bounds.link_prices import best_lengths
 from lightloom.synth.bounds.rectangles import best_rectangle
 from lightloom.synth.bounds.witness_search import WitnessSearch
-from lightloom.synth.ring.arcs import ring_ways
+from lightloom.synth.ring.arcs import RingWays, crossings, ring_ways
+from lightloom.synth.ring.demand_turns import grid_ways
 from lightloom.validate.certificates import WitnessError
 from lightloom.validate.certificates.completion_time.prices import BOUND
 from lightloom.validate.certificates.completion_time.requirements import (
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lightloom.core.certificate import Witness
-    from lightloom.core.columns import FloatArray
+    from lightloom.core.columns import FloatArray, IntArray
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
     from lightloom.validate.certificates.completion_time.requirements import (
@@ -47,6 +49,8 @@ _MOST_TILES = 4096
 """Tiles up to which all rectangles are looked at: a second of a processor."""
 _MOST_PAIRS = 20_000
 """Pairs up to which spans are priced by a linear program: a second of a processor."""
+_BOTH_WAYS = 2
+"""Directions of a row's circuits are 0 and 1, those of a column's 2 and 3."""
 _MOST_SINGLE = 64
 """Resources of a fabric that is not known here, up to which each is tried alone."""
 _FINE = 2**20
@@ -96,10 +100,12 @@ def _shared(
         spans = fabric.directions * fabric.node_count
         for axis in range(2 if isinstance(fabric, Ring2d) else 1):
             yield priced(range(own + axis * spans, own + (axis + 1) * spans))
-        if isinstance(fabric, Ring) and isinstance(task, Demand) and not task.relays:
+        if isinstance(task, Demand) and not task.relays:
             yield from _spans_at_prices(fabric, task)
     elif isinstance(fabric, Sipac):
         yield from _levels(fabric, needs)
+    elif isinstance(fabric, Ramp):
+        yield from _fullest_subnet(fabric, needs)
     elif isinstance(fabric, SharedWays):
         count = len(fabric.shared_lanes())
         yield priced(range(own, own + count))
@@ -171,17 +177,32 @@ def _levels(fabric: Sipac, needs: CollectiveNeeds | DemandNeeds) -> Iterator[Wit
             yield priced([first + node * fabric.levels + level])
 
 
-def _spans_at_prices(fabric: Ring, task: Demand) -> Iterator[Witness]:
+def _fullest_subnet(
+    fabric: Ramp, needs: CollectiveNeeds | DemandNeeds
+) -> Iterator[Witness]:
+    """Yield the wavelength of a subnet by which most data of a demand go straight."""
+    count = len(fabric.shared_lanes())
+    if not count or not isinstance(needs, DemandNeeds) or not len(needs.src):
+        return
+    number = np.arange(count)
+    taken = fabric.cheapest(number, needs.src, needs.dst, 1)
+    due = exact_sums(taken, needs.bytes, count)
+    yield priced([2 * fabric.node_count + due.index(max(due))])
+
+
+def _spans_at_prices(fabric: Ring | Ring2d, task: Demand) -> Iterator[Witness]:
     """Yield spans at prices by which all pairs pay most for data, and as a crowd."""
     prices = _span_prices(fabric, task, np.array(task.bytes, dtype=np.float64))
     crowd = _span_prices(fabric, task, np.ones(len(task.src)))
     if prices is not None and crowd is not None:
-        own = 2 * fabric.nodes
+        own = 2 * fabric.node_count
         resources = [*range(own, own + len(prices))]
         yield {"resources": resources, "prices": prices, "crowd": crowd}
 
 
-def _span_prices(fabric: Ring, task: Demand, load: FloatArray) -> list[int] | None:
+def _span_prices(
+    fabric: Ring | Ring2d, task: Demand, load: FloatArray
+) -> list[int] | None:
     """Return prices of spans by which pairs pay most, however they go round.
 
     They are the dual of the least load of the fullest span, where each pair may be
@@ -193,16 +214,14 @@ def _span_prices(fabric: Ring, task: Demand, load: FloatArray) -> list[int] | No
     if len(task.src) > _MOST_PAIRS:
         return None
     try:
-        ways = ring_ways(fabric, task)
+        ways, way, span = _spans_of_ways(fabric, task)
     except InfeasibleError:
         return None
-    way = np.repeat(np.arange(len(ways.pair)), ways.hops)
-    step = np.arange(len(way)) - np.repeat(np.cumsum(ways.hops) - ways.hops, ways.hops)
-    span = ways.direction[way] * fabric.nodes + (ways.begin[way] + step) % fabric.nodes
-    spans, width = fabric.directions * fabric.nodes, len(ways.pair) + 1
+    room = fabric.shared_lanes()
+    spans, width = len(room), len(ways.pair) + 1
     row = np.append(span, np.arange(spans))
     column = np.append(way, np.full(spans, width - 1))
-    value = np.append(load[ways.pair[way]] / load.sum(), -np.ones(spans))
+    value = np.append(load[ways.pair[way]] / load.sum(), -room / room.max())
     shares = coo_array(
         (np.ones(width - 1), (ways.pair, np.arange(width - 1))),
         shape=(len(task.src), width),
@@ -219,6 +238,27 @@ def _span_prices(fabric: Ring, task: Demand, load: FloatArray) -> list[int] | No
         return None
     price = np.maximum(0.0, -found.ineqlin.marginals)
     return list(map(int, np.rint(price / price.max() * _FINE)))
+
+
+def _spans_of_ways(
+    fabric: Ring | Ring2d, task: Demand
+) -> tuple[RingWays, IntArray, IntArray]:
+    """Return the ways of pairs, and of each span of each way the way and the span.
+
+    Spans are numbered as in `shared_lanes`.
+    """
+    if isinstance(fabric, Ring):
+        ways = ring_ways(fabric, task)
+        way, place = crossings(ways, fabric.nodes)
+        return ways, way, ways.direction[way] * fabric.nodes + place
+    ways, direction, line = grid_ways(fabric, task)
+    nodes = np.where(direction < _BOTH_WAYS, fabric.cols, fabric.rows)
+    way = np.repeat(np.arange(len(ways.pair)), ways.hops)
+    step = np.arange(len(way)) - np.repeat(np.cumsum(ways.hops) - ways.hops, ways.hops)
+    ring = line * fabric.directions + direction % _BOTH_WAYS
+    first = np.where(direction < _BOTH_WAYS, 0, fabric.directions * fabric.node_count)
+    place = (ways.begin[way] + step) % nodes[way]
+    return ways, way, (first + ring * nodes)[way] + place
 
 
 SEARCHES = WitnessSearch("prices", _find)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.synth.demand_configurations.options import (
     MOST_EXACT,
     nested_options,
@@ -17,7 +16,6 @@ from lightloom.synth.demand_configurations.options import (
 if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.demand_configurations.lines import Lines
-    from lightloom.synth.demand_configurations.search import Division
 
 
 _LINES_BY_NEED = 10
@@ -295,54 +293,3 @@ def _fullest(lines: Lines) -> list[int]:
     by_pairs = sorted(exact, key=lambda line: (-many[line], -full[line], line))
     chosen = sorted({*by_need, *by_pairs[: _MOST_LINES // 2]})
     return [line for line in chosen if many[line]]
-
-
-def durations_of_counts(need: FloatArray, counts: IntArray) -> FloatArray:
-    """Return the durations of least sum in which counts move all data.
-
-    `need`: how long one unit takes for each pair, shape (pairs,); above 0. `counts`:
-    units of each pair in each configuration, shape (pairs, configurations); some for
-    every pair.
-    """
-    from scipy.optimize import linprog
-
-    distinct, where = np.unique(counts, axis=0, return_inverse=True)
-    most = np.zeros(len(distinct))
-    np.maximum.at(most, where.reshape(-1), need)
-    scale = most.max()
-    found = linprog(
-        np.ones(counts.shape[1]),
-        A_ub=-distinct.astype(np.float64),
-        b_ub=-most / scale,
-        method="highs",
-    )
-    durations: FloatArray = np.asarray(found.x, dtype=np.float64) * scale
-    return durations
-
-
-def moved_bytes(bits_per_s: int, size_bytes: IntArray, division: Division) -> IntArray:
-    """Return the bytes of each pair in each configuration, shape of the counts.
-
-    Durations become whole picoseconds, as few more as rounding asks for.
-    """
-    unit = BITS_PER_BYTE * PS_PER_S
-    counts = division.counts.tolist()
-    sizes = size_bytes.tolist()
-    durations_ps = [int(np.ceil(each)) for each in division.durations.tolist()]
-    more_ps = 1
-    while True:
-        moved = np.zeros(division.counts.shape, dtype=np.int64)
-        short = False
-        for pair, (size, units) in enumerate(zip(sizes, counts, strict=True)):
-            left = size
-            for place, (count, time_ps) in enumerate(
-                zip(units, durations_ps, strict=True)
-            ):
-                part = min(left, count * bits_per_s * time_ps // unit)
-                moved[pair, place] = part
-                left -= part
-            short |= left > 0
-        if not short:
-            return moved
-        durations_ps = [each + more_ps for each in durations_ps]
-        more_ps *= 2

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.schedule import FluidTransfers, Segment, StepPart
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
-from lightloom.synth.demand_configurations.durations import moved_bytes, unit_bound
+from lightloom.synth.demand_configurations.durations import unit_bound
 from lightloom.synth.demand_configurations.lines import shared_lines
 from lightloom.synth.demand_configurations.search import divisions
-from lightloom.synth.realisation import Realisation
 from lightloom.validate.certificates.completion_time.configurations import first_box
 
 if TYPE_CHECKING:
@@ -20,10 +18,8 @@ if TYPE_CHECKING:
 
     from scipy.sparse import csr_array
 
-    from lightloom.core.circuit import Circuits
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.demand_configurations.lines import Lines
-    from lightloom.synth.demand_configurations.search import Division
     from lightloom.validate.certificates.completion_time.configurations import (
         DividedLines,
         DurationBox,
@@ -556,35 +552,3 @@ class BoxSearch:
 def _width(box: DurationBox) -> int:
     """Return by how much a duration differs at most in a box."""
     return max((high - low for low, high in box.sides), default=0)
-
-
-@dataclass(frozen=True, eq=False)
-class LitDivision:
-    """A division of a demand with circuits for every unit of it."""
-
-    division: Division
-    circuits: tuple[Circuits, ...]
-
-    def realised(
-        self, rate: int, src: IntArray, dst: IntArray, size_bytes: IntArray
-    ) -> Realisation:
-        """Return a segment for each configuration that moves something, and one step.
-
-        `rate`: bits per second of a unit.
-        """
-        moved = moved_bytes(rate, size_bytes, self.division)
-        segments: list[Segment] = []
-        parts: list[StepPart] = []
-        for of_pair, circuits in zip(moved.T, self.circuits, strict=True):
-            rows = np.flatnonzero(of_pair)
-            if not len(rows):
-                continue
-            nodes = 1 + int(max(src.max(), dst.max()))
-            used = np.isin(
-                circuits.src * nodes + circuits.dst, src[rows] * nodes + dst[rows]
-            )
-            number = len(segments)
-            segments.append(Segment(0, number, circuits.take(np.flatnonzero(used))))
-            sent = FluidTransfers(src[rows], dst[rows], of_pair[rows])
-            parts.append(StepPart(0, 0, number, sent))
-        return Realisation(tuple(segments), tuple(parts))

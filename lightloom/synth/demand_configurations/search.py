@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.synth.demand_configurations.counts import fill_counts
-from lightloom.synth.demand_configurations.durations import (
-    durations_of_counts,
-    short_durations,
-    unit_bound,
-)
+from lightloom.synth.demand_configurations.division import Division, durations_of_counts
+from lightloom.synth.demand_configurations.durations import short_durations, unit_bound
 from lightloom.synth.demand_configurations.options import MOST_EXACT
 from lightloom.synth.demand_configurations.unit_flows import (
     cut_pairs,
@@ -21,7 +18,7 @@ from lightloom.synth.demand_configurations.unit_flows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.demand_configurations.lines import Lines
@@ -41,31 +38,27 @@ _LINE_WORK = 100_000_000
 _LINE_WORK_MANY = 500_000_000
 _CHANGES = 4_000
 _CHANGED_OPTIONS = 4_000_000
+_MOST_REFUSED = 8
+"""Fillings without circuits after which durations are given up: each takes as long as
+all looks at other durations together."""
 _MOST_UNITS = 64
 _MOST_PAIRS = 400_000
 
 
-@dataclass(frozen=True, eq=False)
-class Division:
-    """A demand divided among configurations.
-
-    `durations`: of each configuration, the longest first, shape (configurations,).
-    `counts`: units of each pair in each, shape (pairs, configurations).
-    """
-
-    durations: FloatArray
-    counts: IntArray
-
-
 def divisions(
-    lines: Lines, fixed: float, seed: int = 0, known: float = np.inf
+    lines: Lines,
+    fixed: float,
+    seed: int = 0,
+    known: float = np.inf,
+    lights: Callable[[Division], bool] | None = None,
 ) -> Iterator[Division]:
     """Yield divisions of a demand, each faster than those before.
 
     `lines`: of the demand; a pair or more. `fixed`: what a configuration costs beside
     its duration, in the unit of needs. `seed`: of random choices, 0 or more. `known`:
     what the demand takes otherwise, configurations included; numbers of configurations
-    that cannot be faster are left out.
+    that cannot be faster are left out. `lights`: whether a division finds circuits,
+    where lines do not say all; by default each does.
 
     Deterministic. The limits count looks at tables and tried changes. Of more than 64
     units, or 400,000 pairs times configurations, only one configuration is tried, and
@@ -73,8 +66,9 @@ def divisions(
     """
     fewest = max(1, lines.fewest())
     best = np.inf
-    if fewest == 1:
-        single = _one(lines)
+    asked = _Asked(lines, seed, lights or (lambda _: True))
+    single = _one(lines) if fewest == 1 else None
+    if single is not None and asked.lights(single):
         best = fixed + float(single.durations[0])
         yield single
     shapes = unit_shapes(lines)
@@ -87,11 +81,11 @@ def divisions(
         most = best - count * fixed
         if lines.least_total >= min(most, known - count * fixed):
             continue
-        found = maker(lines, count, shapes.get(count), most, seed)
-        if found is not None and found.durations.sum() < most:
-            best = count * fixed + float(found.durations.sum())
-            order = np.argsort(-found.durations, kind="stable")
-            yield Division(found.durations[order], found.counts[:, order])
+        division = maker(asked, count, shapes.get(count), most)
+        if division is not None and division.durations.sum() < most:
+            best = count * fixed + float(division.durations.sum())
+            order = np.argsort(-division.durations, kind="stable")
+            yield Division(division.durations[order], division.counts[:, order])
 
 
 def _by_promise(shapes: dict[int, UnitShape], fixed: float) -> list[int]:
@@ -109,17 +103,30 @@ def _counts(promise: list[int], fewest: int) -> list[int]:
     return [*dict.fromkeys([*promise, *range(first, first + _MOST_COUNTS)])]
 
 
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What every search for a division is asked."""
+
+    lines: Lines
+    seed: int
+    lights: Callable[[Division], bool]
+
+    def lit(self, counts: IntArray | None) -> Division | None:
+        """Return the shortest division with so many units, if it finds circuits."""
+        if counts is None:
+            return None
+        division = Division(durations_of_counts(self.lines.need, counts), counts)
+        return division if self.lights(division) else None
+
+
 def _placed(
-    lines: Lines, count: int, shape: UnitShape | None, most: float, seed: int
+    asked: _Asked, count: int, shape: UnitShape | None, most: float
 ) -> Division | None:
     """Return a division of the units of a shape, which flows place."""
-    del seed
     if shape is None or shape.durations.sum() >= most:
         return None
-    counts = place_units(lines, cut_pairs(lines.need, shape.cut), count)
-    if counts is None:
-        return None
-    return Division(durations_of_counts(lines.need, counts), counts)
+    units = cut_pairs(asked.lines.need, shape.cut)
+    return asked.lit(place_units(asked.lines, units, count))
 
 
 def _one(lines: Lines) -> Division:
@@ -144,9 +151,10 @@ def _one(lines: Lines) -> Division:
 
 
 def _divided(
-    lines: Lines, count: int, shape: UnitShape | None, most: float, seed: int
+    asked: _Asked, count: int, shape: UnitShape | None, most: float
 ) -> Division | None:
     """Return a division among so many configurations, shorter than `most` in all."""
+    lines = asked.lines
     bound = unit_bound(lines, count)
     if bound is None or bound.durations.sum() >= most:
         return None
@@ -155,63 +163,60 @@ def _divided(
         first.append(shape.durations)
     work = _LINE_WORK if count < MOST_EXACT else _LINE_WORK_MANY
     ceiling = min(most, 4 * min(float(each.sum()) for each in first))
-    found = short_durations(lines, first, ceiling, seed, work)
-    if found is None:
+    durations = short_durations(lines, first, ceiling, asked.seed, work)
+    if durations is None:
         return None
     enough = float(bound.durations.sum()) * _ENOUGH
-    return _filled(lines, found, most, enough, seed)
+    return _filled(asked, durations, most, enough)
 
 
 def _filled(
-    lines: Lines, first: FloatArray, most: float, enough: float, seed: int
+    asked: _Asked, first: FloatArray, most: float, enough: float
 ) -> Division | None:
     """Return the first division that is found at durations a little longer.
 
     Of few units the best of several at the first durations at which one is found.
     """
-    count = len(first)
+    lines, count = asked.lines, len(first)
     longest = max(len(pairs) for pairs in lines.members)
     changes = min(_CHANGES, _CHANGED_OPTIONS // (longest * count))
     units = len(lines.need) * count
     few, many = units <= _FEW_UNITS, units > _MANY_UNITS
     starts = [(turn, True) for turn in range(_STARTS)] if few else []
     starts += [(turn, False) for turn in range(1 if many else 2)]
+    refused = 0
     for longer in _FEW_LONGER if many else _LONGER:
         if first.sum() * longer >= most * 1.02:
             return None
         found = []
         for turn, largest_first in starts:
-            division = _division(
-                lines, first * longer, seed + turn, changes, largest_first=largest_first
+            counts, _ = fill_counts(
+                lines,
+                first * longer,
+                asked.seed + turn,
+                changes,
+                largest_first=largest_first,
             )
+            division = asked.lit(counts)
+            refused += counts is not None and division is None
+            if refused > _MOST_REFUSED:
+                return None
             if division is not None:
                 found.append(division)
                 if not few:
                     break
         if found:
             best = min(found, key=lambda each: float(each.durations.sum()))
-            return _polished(lines, best, enough, seed) if few else best
+            return _polished(asked, best, enough) if few else best
     return None
 
 
-def _division(
-    lines: Lines, durations: FloatArray, seed: int, changes: int, *, largest_first: bool
-) -> Division | None:
-    """Return units that fit, and the shortest durations in which they are enough."""
-    counts, _ = fill_counts(
-        lines, durations, seed, changes, largest_first=largest_first
-    )
-    if counts is None:
-        return None
-    return Division(durations_of_counts(lines.need, counts), counts)
-
-
-def _polished(lines: Lines, best: Division, enough: float, seed: int) -> Division:
+def _polished(asked: _Asked, best: Division, enough: float) -> Division:
     """Return the best of divisions at durations that are changed a little.
 
     Units that are found at longer ones often do in shorter ones.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(asked.seed)
     for turn in range(_POLISHED):
         if best.durations.sum() <= enough:
             break
@@ -219,10 +224,14 @@ def _polished(lines: Lines, best: Division, enough: float, seed: int) -> Divisio
         least = np.maximum(best.durations, 1e-3 * best.durations.sum())
         shape = least * np.exp(random.normal(0, spread, len(least)))
         durations = np.sort(shape)[::-1] / shape.sum() * best.durations.sum() * longer
-        largest_first = turn % 2 == 0
-        found = _division(
-            lines, durations, seed + turn, _FEW_CHANGES, largest_first=largest_first
+        counts, _ = fill_counts(
+            asked.lines,
+            durations,
+            asked.seed + turn,
+            _FEW_CHANGES,
+            largest_first=turn % 2 == 0,
         )
-        if found is not None and found.durations.sum() < best.durations.sum():
-            best = found
+        division = asked.lit(counts)
+        if division is not None and division.durations.sum() < best.durations.sum():
+            best = division
     return best

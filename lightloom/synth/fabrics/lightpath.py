@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import NoAnswerError
 from lightloom.instances.fabrics.lightpath import Lightpath
-from lightloom.synth.demand_rounds import DECOMPOSITION, EDGE_COLOURING, GREEDY
+from lightloom.synth.demand_rounds import (
+    CONFIGURATIONS,
+    DECOMPOSITION,
+    EDGE_COLOURING,
+    GREEDY,
+)
 from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, Realiser
-from lightloom.synth.lightpath.demand_configurations import (
-    CONFIGURATIONS,
-    realised_divisions,
-)
+from lightloom.synth.lightpath.demand_configurations import realised_divisions
 from lightloom.synth.lightpath.divided_all_to_all import (
     MOST_RANKS,
     divided_all_to_all,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from lightloom.core.circuit import Circuits
 from lightloom.core.errors import InputError, nearest
 from lightloom.core.record import convert
 from lightloom.core.task import Collective
@@ -14,7 +15,13 @@ from lightloom.core.units import transmission_ps
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.plans.algorithms import ALGORITHMS
 from lightloom.synth.auto import AUTO
-from lightloom.synth.demand_rounds import DEMAND_ALGORITHMS, EDGE_COLOURING
+from lightloom.synth.demand_columns import demand_columns
+from lightloom.synth.demand_configurations.lanes import LaneWays
+from lightloom.synth.demand_rounds import (
+    CONFIGURATIONS,
+    DEMAND_ALGORITHMS,
+    EDGE_COLOURING,
+)
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.fabrics.realiser import Realiser
 from lightloom.synth.ramp.realisation import least_round_ps, lines_of, realise_ramp
@@ -24,12 +31,14 @@ from lightloom.synth.relays.pair_lines import PairLines
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from lightloom.core.columns import IntArray
+    from lightloom.core.columns import IntArray, Ragged
+    from lightloom.core.task import Demand
     from lightloom.instances.instance import Instance
     from lightloom.plans.plan import RoundOutline
     from lightloom.synth.realisation import Realisation
     from lightloom.synth.traffic import TrafficRound
 
+_ON_DEMANDS = (*DEMAND_ALGORITHMS, CONFIGURATIONS)
 _FEW_RANKS = 128
 """Ranks up to which the catalogue is compared with RAMP's own ways too."""
 
@@ -53,7 +62,8 @@ class RampRealiser(Realiser[Ramp]):
     catalogue that are asked for by name.
     """
 
-    demand_algorithms = (EDGE_COLOURING,)
+    demand_algorithms = (EDGE_COLOURING, CONFIGURATIONS)
+    divided_demands = (CONFIGURATIONS,)
     predicts = True
 
     @property
@@ -88,6 +98,26 @@ class RampRealiser(Realiser[Ramp]):
         once, rate = np.ones_like(src), self.fabric.node_bits_per_s
         return [PairLines(one, once, rate) for one in lines_of(self.fabric, src, dst)]
 
+    def lane_ways(self, demand: Demand) -> LaneWays | None:
+        """Return a way for each pair, whose lanes are transceivers."""
+        fabric = self.fabric
+        src, dst, size_bytes = demand_columns(demand, fabric.node_count)
+
+        def light(way: IntArray, lanes: Ragged) -> Circuits:
+            row = way[lanes.row_of_value]
+            return Circuits(src[row], dst[row], transceiver=lanes.values)
+
+        return LaneWays(
+            fabric=fabric,
+            src=src,
+            dst=dst,
+            size_bytes=size_bytes,
+            pair=np.arange(len(src)),
+            lanes=np.full(len(src), fabric.groups),
+            bits_per_s=fabric.transceiver_bits_per_s,
+            light=light,
+        )
+
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds."""
         return realise_ramp(self.fabric, rounds)
@@ -104,7 +134,7 @@ def own(instance: Instance, algorithm: str) -> bool:
     fabric, task = instance.fabric, instance.communication
     assert isinstance(fabric, Ramp)
     collective = isinstance(task, Collective)
-    others = ALGORITHMS if collective else DEMAND_ALGORITHMS
+    others = ALGORITHMS if collective else _ON_DEMANDS
     if algorithm not in (AUTO, NAME, *others):
         what, known = "unknown algorithm on RAMP", (AUTO, NAME, *others)
         raise InputError(
@@ -143,7 +173,7 @@ def schedules(
         raise InputError(what, where="parameters", found=sorted(parameters))
     if not isinstance(task, Collective):
         what = "RAMP's own algorithm does collectives, not demands"
-        allowed = ", ".join((AUTO, *DEMAND_ALGORITHMS))
+        allowed = ", ".join((AUTO, *_ON_DEMANDS))
         where = f"{instance.name}: demand"
         raise InputError(what, where=where, found=algorithm, allowed=allowed)
     _check_size(instance.name, fabric, task)

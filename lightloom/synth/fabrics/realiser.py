@@ -13,6 +13,7 @@ from lightloom.core.fabric import CircuitFabric, NearCircuits, step_ps
 from lightloom.instances.collectives import op_of
 from lightloom.plans.network import Fitted, NetworkAlgorithm
 from lightloom.plans.setting import Setting
+from lightloom.synth.demand_configurations.lanes import in_turns
 from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.realisation import Realisation, faster_circuits, realised_rounds
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from lightloom.plans.algorithms import CollectiveAlgorithm
     from lightloom.plans.network import RankNetwork
     from lightloom.plans.plan import RoundOutline
+    from lightloom.synth.demand_configurations.lanes import LaneWays
     from lightloom.synth.realisation import RoundPairs
     from lightloom.synth.relays.pair_lines import PairLines
     from lightloom.synth.relays.relay_moves import RelayMoves
@@ -235,7 +237,8 @@ class Realiser(ABC, Generic[AnyFabricT]):
     def divided(self, algorithm: str, demand: Demand) -> Iterator[Realisation]:
         """Yield segments and steps of a demand by an algorithm of the fabric's own.
 
-        Asked only for `divided_demands`.
+        Asked only for `divided_demands`; by default configurations in turn, where
+        `lane_ways` says what their circuits share.
 
         Parameters
         ----------
@@ -244,8 +247,27 @@ class Realiser(ABC, Generic[AnyFabricT]):
         demand
             Bytes between pairs of nodes.
         """
-        del algorithm, demand
-        yield from ()
+        del algorithm
+        ways = self.lane_ways(demand) if len(demand.src) else None
+        if ways is not None:
+            fixed_ps = float(step_ps(self.fabric) + ways.fabric.reconfiguration_ps)
+            yield from in_turns(ways, fixed_ps, self.seed)
+
+    def lane_ways(self, demand: Demand) -> LaneWays | None:
+        """Return the ways of the pairs of a demand in lanes; by default nothing.
+
+        Parameters
+        ----------
+        demand
+            Bytes between pairs of nodes, one pair or more.
+
+        Raises
+        ------
+        InfeasibleError
+            Some pair can never be lit.
+        """
+        del demand
+        return None
 
     def divided_collective(
         self, task: Collective

@@ -15,6 +15,7 @@ from lightloom.instances.fabrics.ring import Ring
 from lightloom.plans.setting import FibreSpans, Setting
 from lightloom.replay import completion_time_ps
 from lightloom.synth.demand_columns import demand_columns
+from lightloom.synth.demand_configurations.lanes import in_turns
 from lightloom.synth.demand_rounds import DECOMPOSITION, demand_traffic
 from lightloom.synth.fabrics.demand_task import demand_of
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
@@ -24,7 +25,7 @@ from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.relays.pair_lines import PairLines, ring_lines
 from lightloom.synth.relays.two_rounds import TwoRounds
 from lightloom.synth.ring.arcs import ring_ways
-from lightloom.synth.ring.demand_turns import ring_divisions, ring_turns
+from lightloom.synth.ring.demand_turns import ring_lanes, ring_turns
 from lightloom.synth.ring.exchange_laps import lap_parts
 from lightloom.synth.ring.quick_circuits import faster_ring_circuits
 from lightloom.synth.ring.relay_steps import joined_by, relay_steps
@@ -156,9 +157,13 @@ def schedules(
         return Schedule(fabric.table(), demand, named, made.segments, made.parts)
 
     turns = [schedule(made) for made in ring_turns(fabric, demand, seed)]
-    if len(demand.src) and fabric.transceivers == fabric.directions:
+    if len(demand.src):
         known_ps = min(map(completion_time_ps, turns), default=inf)
-        turns += map(schedule, ring_divisions(fabric, demand, seed, known_ps))
+        if not fabric.initial_configuration_charged:
+            known_ps += fabric.reconfiguration_ps
+        fixed_ps = float(fabric.alpha_ps + fabric.reconfiguration_ps)
+        ways = ring_lanes(fabric, demand, seed)
+        turns += map(schedule, in_turns(ways, fixed_ps, seed, known_ps))
     if not turns or len(demand.src) <= _MOST_PAIRS_AGAIN:
         realiser = RingRealiser(fabric, seed, "")
         rounds = demand_traffic(DECOMPOSITION, demand, 1, seed)

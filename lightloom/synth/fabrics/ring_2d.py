@@ -14,12 +14,17 @@ from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.synth.demand_columns import demand_columns
-from lightloom.synth.demand_rounds import DECOMPOSITION, EDGE_COLOURING
+from lightloom.synth.demand_rounds import (
+    CONFIGURATIONS,
+    DECOMPOSITION,
+    EDGE_COLOURING,
+)
 from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, CircuitRealiser
 from lightloom.synth.fabrics.training_plug import Rows, TrainingCircuits, TrainingLayout
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.relays.pair_lines import PairLines, ring_lines
+from lightloom.synth.ring.demand_turns import grid_lanes
 from lightloom.synth.ring.exchange_laps import lap_parts
 from lightloom.synth.ring.quick_circuits import faster_ring_circuits
 from lightloom.synth.ring.training_circuits import CIRCUITS as OF_RINGS
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     from lightloom.core.task import Collective
     from lightloom.instances.fabrics.ring import Ring
     from lightloom.plans.setting import Setting
+    from lightloom.synth.demand_configurations.lanes import LaneWays
     from lightloom.synth.fabrics.training_plug import PlaneCircuits
     from lightloom.synth.traffic import TrafficRound
 
@@ -45,7 +51,8 @@ class Ring2dRealiser(CircuitRealiser[Ring2d]):
     between neighbours (`torus-trees`).
     """
 
-    demand_algorithms = (EDGE_COLOURING, DECOMPOSITION)
+    demand_algorithms = (EDGE_COLOURING, DECOMPOSITION, CONFIGURATIONS)
+    divided_demands = (CONFIGURATIONS,)
 
     @property
     def demand_ports(self) -> int:
@@ -102,6 +109,10 @@ class Ring2dRealiser(CircuitRealiser[Ring2d]):
                 for one in ring_lines(ring, begin, end, which)
             ]
         return found
+
+    def lane_ways(self, demand: Demand) -> LaneWays | None:
+        """Return the ways round rows and columns, whose lanes are wavelengths."""
+        return grid_lanes(self.fabric, demand, self.seed)
 
     def light(self, demand: Demand) -> Circuits:
         """Return the circuits of rows and columns, each the better of two ways."""

@@ -18,7 +18,8 @@ from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.plans.edge_colouring import edge_colours
 from lightloom.synth.demand_columns import demand_columns
-from lightloom.synth.demand_rounds import EDGE_COLOURING
+from lightloom.synth.demand_configurations.lanes import LaneWays
+from lightloom.synth.demand_rounds import CONFIGURATIONS, EDGE_COLOURING
 from lightloom.synth.fabrics.plug import FabricPlug
 from lightloom.synth.fabrics.realiser import Arrangement, CircuitRealiser
 from lightloom.synth.fabrics.training_plug import (
@@ -55,7 +56,8 @@ class SipacRealiser(CircuitRealiser[Sipac]):
     whose transfers all go one hop.
     """
 
-    demand_algorithms = (EDGE_COLOURING,)
+    demand_algorithms = (EDGE_COLOURING, CONFIGURATIONS)
+    divided_demands = (CONFIGURATIONS,)
 
     def arrange(self, task: Collective) -> Arrangement:
         """Return the nodes in the order of the box that they fill."""
@@ -77,15 +79,17 @@ class SipacRealiser(CircuitRealiser[Sipac]):
 
         Raises `InputError` if two nodes of a transfer share no switch, naming them.
         """
-        far = self._far(rounds)
-        if far is not None:
-            raise InputError(
-                f"{algorithm} sends between nodes that share no switch",
-                where="algorithm",
-                found=far,
-                allowed="transfers of one hop",
-                fix=f"use levels, or radices={','.join(map(str, arrangement.shape))}",
-            )
+        for one in rounds:
+            far = self._far(one.transfers.src, one.transfers.dst)
+            if far is not None:
+                raise InputError(
+                    f"{algorithm} sends between nodes that share no switch",
+                    where="algorithm",
+                    found=far,
+                    allowed="transfers of one hop",
+                    fix="use levels, or"
+                    f" radices={','.join(map(str, arrangement.shape))}",
+                )
 
     def lines(self, src: IntArray, dst: IntArray) -> list[PairLines]:
         """Return what nodes do on each level, and pairs as the shuffle joins them."""
@@ -97,10 +101,35 @@ class SipacRealiser(CircuitRealiser[Sipac]):
         found.append(PairLines(pair, once, fabric.wavelengths_per_peer * rate))
         return found
 
+    def lane_ways(self, demand: Demand) -> LaneWays | None:
+        """Return a way for each pair where switches can be tuned: any wavelengths."""
+        fabric = self.fabric
+        if fabric.switching == "fixed":
+            return None
+        src, dst, size_bytes = demand_columns(demand, fabric.node_count)
+        self._require_near(src, dst)
+        return LaneWays(
+            fabric=fabric,
+            src=src,
+            dst=dst,
+            size_bytes=size_bytes,
+            pair=np.arange(len(src)),
+            lanes=np.full(len(src), fabric.wavelengths),
+            bits_per_s=fabric.bits_per_second_per_wavelength,
+            light=lambda way, lanes: Circuits(src[way], dst[way], lanes),
+        )
+
     def realise(self, rounds: Sequence[TrafficRound]) -> Realisation:
         """Return segments and steps that carry rounds of one hop."""
-        fluid = [one for one in rounds if isinstance(one.transfers, FluidTransfers)]
-        far = self._far(fluid)
+        for one in rounds:
+            if isinstance(one.transfers, FluidTransfers):
+                self._require_near(one.transfers.src, one.transfers.dst)
+        fixed = self.fabric.switching == "fixed"
+        return realised_rounds(self, rounds, together=fixed)
+
+    def _require_near(self, src: IntArray, dst: IntArray) -> None:
+        """Raise if some pair of a demand shares no switch, naming the first."""
+        far = self._far(src, dst)
         if far is not None:
             raise InfeasibleError(
                 "no switch has both nodes, and the demand does not allow relays",
@@ -108,8 +137,6 @@ class SipacRealiser(CircuitRealiser[Sipac]):
                 found=far,
                 fix="set `relays = true`, or state the task as a collective",
             )
-        fixed = self.fabric.switching == "fixed"
-        return realised_rounds(self, rounds, together=fixed)
 
     def light(self, demand: Demand) -> Circuits:
         """Return the circuits that serve the slowest pair of a demand best."""
@@ -122,12 +149,10 @@ class SipacRealiser(CircuitRealiser[Sipac]):
         del light
         return _best_circuits(self.fabric, pairs)
 
-    def _far(self, rounds: Sequence[TrafficRound]) -> str | None:
+    def _far(self, src: IntArray, dst: IntArray) -> str | None:
         """Return the first pair of nodes that share no switch, if there is one."""
-        for one in rounds:
-            src, dst = one.transfers.src, one.transfers.dst
-            for row in np.flatnonzero(self.fabric.level_of(src, dst) < 0)[:1]:
-                return f"{src[row]} -> {dst[row]}"
+        for row in np.flatnonzero(self.fabric.level_of(src, dst) < 0)[:1]:
+            return f"{src[row]} -> {dst[row]}"
         return None
 
 

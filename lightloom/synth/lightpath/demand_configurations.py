@@ -14,10 +14,11 @@ from lightloom.plans.edge_colouring import edge_colours
 from lightloom.routing.graph import capacity_by_id, check_reachable
 from lightloom.routing.routes import dimension_ordered
 from lightloom.synth.demand_columns import demand_columns
-from lightloom.synth.demand_configurations.exact_division import MOST_PAIRS, LitDivision
+from lightloom.synth.demand_configurations.division import Division, LitDivision
+from lightloom.synth.demand_configurations.exact_division import MOST_PAIRS
 from lightloom.synth.demand_configurations.lines import node_lines
 from lightloom.synth.demand_configurations.options import MOST_EXACT
-from lightloom.synth.demand_configurations.search import Division, divisions
+from lightloom.synth.demand_configurations.search import divisions
 from lightloom.synth.demand_configurations.unit_flows import cut_pairs, unit_shapes
 from lightloom.synth.lightpath.few_waveguides import FewWaveguides
 from lightloom.synth.lightpath.small_demands import small_division
@@ -39,9 +40,6 @@ _FULL = 0.95
 """Of the waveguides across a cut, what so many units may take."""
 _MOST_LASERS = 64
 _MOST_PAIRS = 6_000
-
-CONFIGURATIONS = "configurations"
-"""Name of the algorithm."""
 
 
 def realised_divisions(

@@ -13,14 +13,13 @@ from lightloom.routing.graph import capacity_by_id
 from lightloom.routing.rectangle_cuts import straight_cuts
 from lightloom.routing.routes import bent_routes, lit_circuits
 from lightloom.synth.demand_configurations.counts import nested_units
-from lightloom.synth.demand_configurations.durations import (
+from lightloom.synth.demand_configurations.division import (
+    Division,
+    LitDivision,
     durations_of_counts,
-    short_durations,
-    unit_bound,
 )
-from lightloom.synth.demand_configurations.exact_division import LitDivision
+from lightloom.synth.demand_configurations.durations import short_durations, unit_bound
 from lightloom.synth.demand_configurations.lines import Lines, routed_lines
-from lightloom.synth.demand_configurations.search import Division
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -61,7 +61,13 @@ def ring_ways(fabric: Ring, demand: Demand) -> RingWays:
     Raises `InputError` if the demand does not fit the ring; `InfeasibleError` if a pair
     has no way within reach, naming it.
     """
-    src, dst, size_bytes = demand_columns(demand, fabric.nodes)
+    return ways_between(fabric, *demand_columns(demand, fabric.nodes))
+
+
+def ways_between(
+    fabric: Ring, src: IntArray, dst: IntArray, size_bytes: IntArray
+) -> RingWays:
+    """Return the ways of pairs, shape (pairs,) each; raise as `ring_ways` does."""
     forth = (dst - src) % fabric.nodes
     begin = np.stack([src, dst], axis=1)[:, : fabric.directions]
     hops = np.stack([forth, fabric.nodes - forth], axis=1)[:, : fabric.directions]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,16 +13,22 @@ from lightloom.core.columns import Ragged
 from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.schedule import FluidTransfers, Segment, StepPart
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.synth.demand_columns import demand_columns
-from lightloom.synth.demand_configurations.durations import (
+from lightloom.synth.demand_configurations.division import (
+    Division,
     durations_of_counts,
     moved_bytes,
 )
-from lightloom.synth.demand_configurations.exact_division import LitDivision
-from lightloom.synth.demand_configurations.lines import Lines, routed_lines
-from lightloom.synth.demand_configurations.search import Division, divisions
+from lightloom.synth.demand_configurations.lanes import LaneWays
+from lightloom.synth.demand_configurations.lines import Lines
 from lightloom.synth.realisation import Realisation
-from lightloom.synth.ring.arcs import arc_colours, crossings, ring_ways
+from lightloom.synth.ring.arcs import (
+    RingWays,
+    arc_colours,
+    ring_ways,
+    ways_between,
+)
 from lightloom.synth.ring.load_bounds import ring_bound
 from lightloom.synth.ring.quick_circuits import quick_ring_circuits
 
@@ -33,7 +38,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Demand
     from lightloom.instances.fabrics.ring import Ring
-    from lightloom.synth.ring.arcs import RingWays
 
 
 _TURNS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
@@ -134,70 +138,102 @@ _EFFORT = 2000
 """Of each colouring, see `arc_colours`."""
 
 
-def ring_divisions(
-    fabric: Ring, demand: Demand, seed: int, known_ps: float = math.inf
-) -> Iterator[Realisation]:
-    """Yield a demand in one step of a part for each configuration, ever faster.
-
-    Every pair goes one way round, chosen such that spans are evenly loaded. Durations
-    and wavelengths of each pair come from `divisions`: the lines of a pair are the
-    spans that it crosses. Wavelengths are colours of arcs.
-
-    `fabric`: the ring; each direction has transceivers of its own. `demand`: bytes
-    between pairs of nodes, each within reach; a pair or more. `seed`: of random
-    choices, 0 or more.
-    """
+def ring_lanes(fabric: Ring, demand: Demand, seed: int) -> LaneWays:
+    """Return the ways round of the pairs of a demand, each within reach."""
     ways = ring_ways(fabric, demand)
-    rate = fabric.bits_per_second_per_wavelength
-    need = ways.size_bytes.astype(np.float64) * (BITS_PER_BYTE * PS_PER_S / rate)
-    way, span = crossings(ways, fabric.nodes)
-    places = ways.direction[way] * fabric.nodes + span
-    of_way = np.split(places, np.cumsum(ways.hops)[:-1])
-    options = [
-        of_way[first : first + count]
-        for first, count in zip(ways.first.tolist(), ways.count.tolist(), strict=True)
-    ]
-    nothing = np.zeros(0, dtype=np.int64)
-    alone = Lines(need, nothing.reshape(len(need), 0), nothing, 0)
-    room = np.full(fabric.directions * fabric.nodes, fabric.wavelengths)
-    lines, chosen = routed_lines(alone, options, room)
-    lines = dataclasses.replace(lines, exact=len(lines.capacity))
-    taken = ways.first + np.array(chosen)
-    fixed_ps = float(fabric.alpha_ps + fabric.reconfiguration_ps)
-    if not fabric.initial_configuration_charged:
-        known_ps += fabric.reconfiguration_ps
-    for division in divisions(lines, fixed_ps, seed, known_ps):
-        lit = [_lit(fabric, ways, taken, counts, seed) for counts in division.counts.T]
-        if all(circuits is not None for circuits in lit):
-            whole = LitDivision(division, tuple(one for one in lit if one is not None))
-            yield whole.realised(rate, ways.src, ways.dst, ways.size_bytes)
+    return _lane_ways(fabric, ways, ways.direction, np.zeros_like(ways.pair), seed)
 
 
-def _lit(
-    fabric: Ring, ways: RingWays, taken: IntArray, counts: IntArray, seed: int
-) -> Circuits | None:
-    """Return circuits of so many wavelengths, ``None`` where none are found."""
-    unit = np.repeat(np.arange(len(counts)), counts)
-    way = taken[unit]
-    colour = np.zeros(len(unit), dtype=np.int64)
-    for direction in range(fabric.directions):
-        mine = np.flatnonzero(ways.direction[way] == direction)
-        found = arc_colours(
-            ways.begin[way[mine]],
-            ways.hops[way[mine]],
-            fabric.nodes,
-            fabric.wavelengths,
-            seed=seed,
-            effort=_EFFORT,
+def grid_lanes(fabric: Ring2d, demand: Demand, seed: int) -> LaneWays:
+    """Return the ways of pairs along rows and columns: see `grid_ways`."""
+    return _lane_ways(fabric, *grid_ways(fabric, demand), seed)
+
+
+def grid_ways(fabric: Ring2d, demand: Demand) -> tuple[RingWays, IntArray, IntArray]:
+    """Return the ways of pairs along rows and columns, each round its own ring.
+
+    And of each its direction, as circuits name it, and its row or column.
+
+    Raises `InfeasibleError`: a pair that no ring leads to within reach, naming it.
+    """
+    src, dst, size_bytes = demand_columns(demand, fabric.node_count)
+    for row in np.flatnonzero(fabric.circuits_apart(src, dst) != 1)[:1].tolist():
+        raise InfeasibleError(
+            f"no light goes from node {src[row]} to node {dst[row]}",
+            where=f"demand row {row}",
+            allowed=f"pairs of one row or column, up to {fabric.reach} spans apart",
+            fix="set `relays = true` in a demand",
         )
-        if found is None:
-            return None
-        colour[mine] = found
-    order = np.lexsort((colour, unit))
-    rows = np.flatnonzero(counts)
-    return Circuits(
-        ways.src[rows],
-        ways.dst[rows],
-        Ragged.from_lengths(counts[rows], colour[order]),
-        direction=ways.direction[taken[rows]],
+    along_column = fabric.line(src, 0) != fabric.line(dst, 0)
+    parts, directions, lines = [], [], []
+    for axis, ring in enumerate(fabric.rings):
+        rows = np.flatnonzero(along_column == (axis == 1))
+        begin, end = (fabric.line(ends[rows], 1 - axis) for ends in (src, dst))
+        part = ways_between(ring, begin, end, size_bytes[rows])
+        parts.append(dataclasses.replace(part, pair=rows[part.pair]))
+        directions.append(part.direction + 2 * axis)
+        lines.append(fabric.line(src[parts[-1].pair], axis))
+    pair = np.concatenate([part.pair for part in parts])
+    order = np.argsort(pair, kind="stable")
+    direction = np.concatenate(directions)[order]
+    count = np.bincount(pair, minlength=len(src))
+    ways = RingWays(
+        src,
+        dst,
+        size_bytes,
+        pair[order],
+        direction % 2,
+        np.concatenate([part.begin for part in parts])[order],
+        np.concatenate([part.hops for part in parts])[order],
+        np.cumsum(count) - count,
+        count,
+    )
+    return ways, direction, np.concatenate(lines)[order]
+
+
+def _lane_ways(
+    fabric: Ring | Ring2d,
+    ways: RingWays,
+    direction: IntArray,
+    line: IntArray,
+    seed: int,
+) -> LaneWays:
+    """Return ways on rings, whose lanes are wavelengths.
+
+    `direction`, `line`: of each way: as circuits name it, and the row or column.
+    """
+    rings = fabric.rings if isinstance(fabric, Ring2d) else (fabric,)
+    axis = direction // 2
+    ring = (direction * (int(line.max()) + 1) + line).astype(np.int64)
+
+    def light(way: IntArray, lanes: Ragged) -> Circuits:
+        pair = ways.pair[way]
+        return Circuits(ways.src[pair], ways.dst[pair], lanes, direction=direction[way])
+
+    def colours(way: IntArray) -> IntArray | None:
+        """Return wavelengths, each direction of each ring by itself."""
+        colour = np.zeros(len(way), dtype=np.int64)
+        for number in np.unique(ring[way]).tolist():
+            mine = np.flatnonzero(ring[way] == number)
+            one = rings[int(axis[way[mine[0]]])]
+            arcs = ways.begin[way[mine]], ways.hops[way[mine]]
+            lit = arc_colours(
+                *arcs, one.nodes, one.wavelengths, seed=seed, effort=_EFFORT
+            )
+            if lit is None:
+                return None
+            colour[mine] = lit
+        return colour
+
+    apart = rings[0].transceivers == fabric.directions
+    return LaneWays(
+        fabric=fabric,
+        src=ways.src,
+        dst=ways.dst,
+        size_bytes=ways.size_bytes,
+        pair=ways.pair,
+        lanes=np.array([one.wavelengths for one in rings])[axis],
+        bits_per_s=fabric.bits_per_second_per_wavelength,
+        light=light,
+        colours=colours if apart else None,
     )
