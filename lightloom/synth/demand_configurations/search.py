@@ -41,7 +41,8 @@ _CHANGED_OPTIONS = 4_000_000
 _MOST_REFUSED = 8
 """Fillings without circuits after which durations are given up: each takes as long as
 all looks at other durations together."""
-_MOST_UNITS = 64
+MOST_UNITS = 64
+"""Units of a configuration up to which durations are searched."""
 _MOST_PAIRS = 400_000
 
 
@@ -74,7 +75,7 @@ def divisions(
     shapes = unit_shapes(lines)
     promise = _by_promise(shapes, fixed)
     units = lines.most_units
-    searched = units <= _MOST_UNITS and len(lines.need) * fewest <= _MOST_PAIRS
+    searched = units <= MOST_UNITS and len(lines.need) * fewest <= _MOST_PAIRS
     makers = [(count, _divided) for count in _counts(promise, fewest) if searched]
     makers += [(count, _placed) for count in promise if lines.of_ends]
     for count, maker in makers:

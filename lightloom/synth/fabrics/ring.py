@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,6 @@ from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.plans.setting import FibreSpans, Setting
-from lightloom.replay import completion_time_ps
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_configurations.lanes import in_turns
 from lightloom.synth.demand_rounds import DECOMPOSITION, demand_traffic
@@ -164,12 +162,9 @@ def schedules(
 
     turns = [schedule(made) for made in ring_turns(fabric, demand, seed)]
     if len(demand.src):
-        known_ps = min(map(completion_time_ps, turns), default=inf)
-        if not fabric.initial_configuration_charged:
-            known_ps += fabric.reconfiguration_ps
         fixed_ps = float(fabric.alpha_ps + fabric.reconfiguration_ps)
         ways = ring_lanes(fabric, demand, seed)
-        turns += map(schedule, in_turns(ways, fixed_ps, seed, known_ps))
+        turns += map(schedule, in_turns(ways, fixed_ps, seed))
     if not turns or len(demand.src) <= _MOST_PAIRS_AGAIN:
         realiser = RingRealiser(fabric, seed, "")
         rounds = demand_traffic(DECOMPOSITION, demand, 1, seed)

@@ -40,6 +40,7 @@ BOTH_WAYS = Ring2d(
     directions=2,
     reconfiguration_ps=10**6,
 )
+MANY = Ring2d(rows=3, cols=3, row_wavelengths=130, column_wavelengths=150, directions=2)
 SHARED = Ring2d(
     rows=3,
     cols=4,
@@ -71,7 +72,7 @@ def near_pairs(fabric: AnyFabric, seed: int, share: float) -> Demand:
 @settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 10**6), share=st.sampled_from([0.1, 0.25]))
 @pytest.mark.parametrize(
-    "fabric", [SIPAC, RAMP, GRATINGS, SWITCHES, GRID, BOTH_WAYS, SHARED]
+    "fabric", [SIPAC, RAMP, GRATINGS, SWITCHES, GRID, BOTH_WAYS, SHARED, MANY]
 )
 def test_turns_are_sound(fabric: AnyFabric, seed: int, share: float) -> None:
     """Every schedule verifies, and none beats a bound."""
