@@ -13,8 +13,7 @@ from lightloom.core.schedule import Segment, StepPart
 from lightloom.core.task import Demand
 from lightloom.core.units import transmission_ps, transmission_ps_columns
 from lightloom.synth.realisation import Realisation, take_rows
-from lightloom.synth.ring.exchange_laps import lap_parts
-from lightloom.synth.ring.quick_circuits import faster_ring_circuits
+from lightloom.synth.ring.quick_circuits import faster_ring_circuits, lap_parts
 from lightloom.synth.ring_2d.circuits import grid_circuits
 from lightloom.synth.shared_configurations import best_configurations
 
@@ -59,7 +58,7 @@ def realise_rings(
 
     A round whose pairs find no wavelengths at once is served in several segments, the
     quicker of two ways: by laps of an exchange of all with all
-    (`lightloom.synth.ring.exchange_laps`), as many at a time as there are wavelengths;
+    (`lightloom.synth.ring.quick_circuits`), as many at a time as there are wavelengths;
     or its ports in halves, in halves of these, and so on, at last the pairs of a port.
     Then `best_configurations` decides which pieces share a segment: circuits that stay
     save reconfigurations, and fewer pairs leave more wavelengths for each. Where there

@@ -17,7 +17,10 @@ from lightloom.instances.instance import Instance
 from lightloom.synth.bounds import find_bound
 from lightloom.synth.bounds.configurations import CoverSearch
 from lightloom.synth.demand_configurations.durations import LineCheck
-from lightloom.synth.demand_configurations.exact_division import BoxSearch, WholeDivision
+from lightloom.synth.demand_configurations.exact_division import (
+    BoxSearch,
+    WholeDivision,
+)
 from lightloom.synth.demand_configurations.lines import shared_lines
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate.certificates.completion_time.configurations import (
