@@ -41,6 +41,8 @@ _LEAST_SHARE = 0.02
 """Of a pair: less is left to its other ways, as it takes a lane like any part."""
 _LIGHTLY = 1e-3
 """Of the price of the fullest line, what all lines together count."""
+_MOST_SEARCHED = 4_096
+"""Parts whose lanes a search colours: a thousand take half a minute in all."""
 _STEPS = 300
 """Changes of a colouring: what has room takes fewer than a hundred, and what has none
 is tried again at longer durations."""
@@ -102,7 +104,9 @@ def in_turns(ways: LaneWays, fixed_ps: float, seed: int) -> Iterator[Realisation
     `fixed_ps`: what a configuration costs beside its data. `seed`: of random choices,
     0 or more.
     """
-    need = ways.size_bytes * (BITS_PER_BYTE * PS_PER_S / ways.bits_per_s)
+    need = ways.size_bytes.astype(np.float64) * (
+        BITS_PER_BYTE * PS_PER_S / ways.bits_per_s
+    )
     choices = [_one_way(ways, need)]
     if len(ways.pair) > len(need):
         choices.append(_shared_ways(ways, need))
@@ -111,6 +115,9 @@ def in_turns(ways: LaneWays, fixed_ps: float, seed: int) -> Iterator[Realisation
     for parts in choices:
         lines = _lines(ways, parts, bundle)
         if lines.least_total * _WORTH > least_ps:
+            return
+        searched = ways.colours is None and not lines.of_ends
+        if searched and len(parts.way) > _MOST_SEARCHED:
             return
         least_ps = lines.least_total
         lit = _Lit(ways, parts, bundle, seed)
@@ -215,7 +222,7 @@ class _Lit:
         counts = np.zeros((pairs, len(circuits)), dtype=np.int64)
         np.add.at(counts, ways.pair[self._parts.way], division.counts)
         rate = self._bundle * ways.bits_per_s
-        need = ways.size_bytes * (BITS_PER_BYTE * PS_PER_S / rate)
+        need = ways.size_bytes.astype(np.float64) * (BITS_PER_BYTE * PS_PER_S / rate)
         whole = Division(durations_of_counts(need, counts), counts)
         return LitDivision(whole, circuits)
 

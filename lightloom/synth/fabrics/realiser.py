@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from lightloom.core.errors import NoAnswerError
 from lightloom.core.fabric import NearCircuits, step_ps
 from lightloom.instances.collectives import op_of
 from lightloom.plans.network import Fitted, NetworkAlgorithm
@@ -14,6 +15,7 @@ from lightloom.plans.setting import Setting
 from lightloom.synth.demand_configurations.lanes import in_turns
 from lightloom.synth.demand_rounds import EDGE_COLOURING, GREEDY
 from lightloom.synth.rank_mapping import GIVEN_ORDER
+from lightloom.synth.realisation import Realisation
 from lightloom.synth.relays.pair_lines import end_lines
 from lightloom.synth.relays.realised_moves import realised_stages
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from lightloom.plans.network import RankNetwork
     from lightloom.plans.plan import RoundOutline
     from lightloom.synth.demand_configurations.lanes import LaneWays
-    from lightloom.synth.realisation import Realisation
     from lightloom.synth.relays.pair_lines import PairLines
     from lightloom.synth.traffic import TrafficRound
 
@@ -227,7 +228,8 @@ class Realiser(ABC, Generic[AnyFabricT]):
         """Yield segments and steps of a demand by an algorithm of the fabric's own.
 
         Asked only for `divided_demands`; by default configurations in turn, where
-        `lane_ways` says what their circuits share.
+        `lane_ways` says what their circuits share. Raises `NoAnswerError` where none
+        are found.
 
         Parameters
         ----------
@@ -236,11 +238,23 @@ class Realiser(ABC, Generic[AnyFabricT]):
         demand
             Bytes between pairs of nodes.
         """
-        del algorithm
-        ways = self.lane_ways(demand) if len(demand.src) else None
+        if not demand.src:
+            yield Realisation((), ())
+            return
+        ways, found = self.lane_ways(demand), False
         if ways is not None:
             fixed_ps = float(step_ps(self.fabric) + ways.fabric.reconfiguration_ps)
-            yield from in_turns(ways, fixed_ps, self.seed)
+            for realised in in_turns(ways, fixed_ps, self.seed):
+                found = True
+                yield realised
+        if not found:
+            raise NoAnswerError(
+                f"no {algorithm} in turn found within the limits",
+                where="demand",
+                found=f"{len(demand.src)} pairs",
+                allowed="few enough pairs, and circuits that can be changed",
+                fix=f"use --algorithm {EDGE_COLOURING}",
+            )
 
     def lane_ways(self, demand: Demand) -> LaneWays | None:
         """Return the ways of the pairs of a demand in lanes; by default nothing.

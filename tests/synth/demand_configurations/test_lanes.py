@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.columns import Ragged
+from lightloom.core.errors import NoAnswerError
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ramp import Ramp
@@ -158,3 +159,20 @@ def test_rings_with_shared_transceivers_take_lanes_of_lasers_too() -> None:
     made = synthesise(Instance(fabric, Demand.from_rows(rows))).incumbent
     assert made is not None
     assert verify(made.schedule).valid
+
+
+@pytest.mark.parametrize("fabric", [SIPAC, RAMP, GRID])
+def test_nothing_to_send_takes_no_turn(fabric: AnyFabric) -> None:
+    """No segment and no step."""
+    made = synthesise(Instance(fabric, Demand((), (), ())), "configurations").incumbent
+    assert made is not None
+    assert not made.schedule.segments
+
+
+def test_circuits_that_never_change_take_no_turns() -> None:
+    """The fixed shuffle of SiPAC: said as such, with what serves instead."""
+    fixed = Sipac(radix=3, wavelengths_per_peer=2, switching="fixed")
+    instance = Instance(fixed, Demand.from_rows([(0, 1, 10**6)]))
+    with pytest.raises(NoAnswerError, match="edge-colouring"):
+        synthesise(instance, "configurations")
+    assert synthesise(instance).objective is not None
