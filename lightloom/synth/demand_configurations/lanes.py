@@ -165,13 +165,13 @@ def _shared_ways(ways: LaneWays, need: FloatArray) -> _Parts:
     from scipy.sparse import coo_array
 
     count, rooms = len(ways.pair), len(ways.room)
-    scale = need.max()
-    every = np.arange(count)
+    whole = need[ways.pair]
+    every, carried = np.arange(count), whole / need.max()
     lines = np.append(ways.crossed.values, np.arange(rooms))
     columns = np.append(ways.crossed.row_of_value, np.full(rooms, count))
-    load = np.append(np.ones(len(ways.crossed.values)), -ways.room.astype(np.float64))
+    load = np.append(carried[ways.crossed.row_of_value], -ways.room.astype(np.float64))
     # Of equals those that cross least.
-    price = _LIGHTLY * ways.crossed.lengths / max(1, len(need) * rooms)
+    price = _LIGHTLY * carried * ways.crossed.lengths / (len(need) * rooms)
     solved = linprog(
         np.append(price, 1.0),
         A_ub=coo_array((load, (lines, columns)), shape=(rooms, count + 1)).tocsr(),
@@ -179,14 +179,11 @@ def _shared_ways(ways: LaneWays, need: FloatArray) -> _Parts:
         A_eq=coo_array(
             (np.ones(count), (ways.pair, every)), shape=(len(need), count + 1)
         ).tocsr(),
-        b_eq=need / scale,
+        b_eq=np.ones(len(need)),
         method="highs-ds",
     )
-    share = solved.x[:-1] * scale
-    whole = need[ways.pair]
-    share = np.where(share < _LEAST_SHARE * whole, 0.0, share)
-    total = np.bincount(ways.pair, share, len(need))
-    share *= (need / total)[ways.pair]
+    share = np.where(solved.x[:-1] < _LEAST_SHARE, 0.0, solved.x[:-1])
+    share *= whole / np.bincount(ways.pair, share, len(need))[ways.pair]
     way = np.flatnonzero(share)
     return _Parts(way, share[way])
 

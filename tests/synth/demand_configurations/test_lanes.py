@@ -176,3 +176,12 @@ def test_circuits_that_never_change_take_no_turns() -> None:
     with pytest.raises(NoAnswerError, match="edge-colouring"):
         synthesise(instance, "configurations")
     assert synthesise(instance).objective is not None
+
+
+def test_next_to_nothing_has_a_way_too() -> None:
+    """A byte beside 2**50, which rounding of shares must not lose."""
+    fabric = Ring(nodes=4, wavelengths=2, directions=2, reach=2)
+    rows = [(0, 2, 2**50), (2, 0, 2**50), (0, 1, 1), (1, 3, 1), (3, 1, 1)]
+    made = synthesise(Instance(fabric, Demand.from_rows(rows))).incumbent
+    assert made is not None
+    assert verify(made.schedule).valid
