@@ -13,7 +13,7 @@ from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.synth.bounds.witness_search import WitnessSearch
 from lightloom.synth.demand_configurations.durations import critical_lines, unit_bound
 from lightloom.synth.demand_configurations.lines import shared_lines
-from lightloom.synth.demand_configurations.options import MOST_EXACT
+from lightloom.synth.demand_configurations.units import MOST_EXACT
 from lightloom.synth.lightpath.small_demands import small_division
 from lightloom.synth.lightpath.tight_cuts import tight_cuts
 from lightloom.validate.certificates.completion_time.configurations import (

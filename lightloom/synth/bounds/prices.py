@@ -100,7 +100,7 @@ def _shared(
         spans = fabric.directions * fabric.node_count
         for axis in range(2 if isinstance(fabric, Ring2d) else 1):
             yield priced(range(own + axis * spans, own + (axis + 1) * spans))
-        if isinstance(task, Demand) and not task.relays:
+        if isinstance(task, Demand) and task.src and not task.relays:
             yield from _spans_at_prices(fabric, task)
     elif isinstance(fabric, Sipac):
         yield from _levels(fabric, needs)

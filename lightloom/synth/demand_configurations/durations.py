@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.demand_configurations.options import (
+from lightloom.synth.demand_configurations.units import (
     MOST_EXACT,
     nested_options,
     options_of,

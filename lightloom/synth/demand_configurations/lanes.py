@@ -25,7 +25,7 @@ from lightloom.synth.demand_configurations.division import (
     durations_of_counts,
 )
 from lightloom.synth.demand_configurations.lines import Lines, routed_lines
-from lightloom.synth.demand_configurations.search import divisions
+from lightloom.synth.demand_configurations.search import MOST_UNITS, divisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,6 +41,8 @@ _LEAST_SHARE = 0.02
 """Of a pair: less is left to its other ways, as it takes a lane like any part."""
 _LIGHTLY = 1e-3
 """Of the price of the fullest line, what all lines together count."""
+_MOST_SEARCHED = 4_096
+"""Parts whose lanes a search colours: a thousand take half a minute in all."""
 _STEPS = 300
 """Changes of a colouring: what has room takes fewer than a hundred, and what has none
 is tried again at longer durations."""
@@ -57,8 +59,8 @@ class LaneWays:
     `src`, `dst`, `size_bytes`: of pairs, one or more, each with a way. `pair`, `lanes`:
     the pair of each way, and how many lanes there are on it, shape (ways,).
     `bits_per_s`: of a lane. `light`: circuits of some ways with lanes for each.
-    `colours`: lanes of units from the way of each, where the fabric knows better than a
-    search on lines; ``None`` where there are none.
+    `colours`: lanes of units from the way of each, and how many it may choose from,
+    where the fabric knows better than a search on lines; ``None`` where there are none.
     """
 
     fabric: CircuitFabric
@@ -69,7 +71,7 @@ class LaneWays:
     lanes: IntArray
     bits_per_s: int
     light: Callable[[IntArray, Ragged], Circuits]
-    colours: Callable[[IntArray], IntArray | None] | None = None
+    colours: Callable[[IntArray, IntArray], IntArray | None] | None = None
 
     @cached_property
     def crossed(self) -> Ragged:
@@ -90,38 +92,43 @@ class LaneWays:
         return room
 
 
-def in_turns(
-    ways: LaneWays, fixed_ps: float, seed: int, known_ps: float = math.inf
-) -> Iterator[Realisation]:
+def in_turns(ways: LaneWays, fixed_ps: float, seed: int) -> Iterator[Realisation]:
     """Yield a demand in one step of a part for each configuration, ever faster.
 
     Every pair takes one of its ways, chosen such that lines are evenly loaded; where
-    that leaves the fullest line well above what a linear program of shares says, the
-    pairs that it divides also take several.
+    the fullest line then has well more than by a linear program of shares, the pairs
+    that this divides also take several ways.
+
+    Where lanes are many, a unit is a bundle of them.
 
     `fixed_ps`: what a configuration costs beside its data. `seed`: of random choices,
-    0 or more. `known_ps`: what the demand takes otherwise.
+    0 or more.
     """
-    need = ways.size_bytes * (BITS_PER_BYTE * PS_PER_S / ways.bits_per_s)
+    need = ways.size_bytes.astype(np.float64) * (
+        BITS_PER_BYTE * PS_PER_S / ways.bits_per_s
+    )
     choices = [_one_way(ways, need)]
     if len(ways.pair) > len(need):
         choices.append(_shared_ways(ways, need))
-    best_ps, least_ps = known_ps, math.inf
+    bundle = min(-(-int(ways.lanes.max()) // MOST_UNITS), int(ways.lanes.min()))
+    best_ps = least_ps = math.inf
     for parts in choices:
-        lines = _lines(ways, parts)
+        lines = _lines(ways, parts, bundle)
         if lines.least_total * _WORTH > least_ps:
             return
+        searched = ways.colours is None and not lines.of_ends
+        if searched and len(parts.way) > _MOST_SEARCHED:
+            return
         least_ps = lines.least_total
-        lit = _Lit(ways, parts, seed)
+        lit = _Lit(ways, parts, bundle, seed)
         for division in divisions(lines, fixed_ps, seed, best_ps, lit.lights):
             whole = lit.joined(division)
             lasts_ps = float(whole.division.durations.sum())
             lasts_ps += len(whole.division.durations) * fixed_ps
             if lasts_ps < best_ps:
                 best_ps = lasts_ps
-                yield whole.realised(
-                    ways.bits_per_s, ways.src, ways.dst, ways.size_bytes
-                )
+                rate = bundle * ways.bits_per_s
+                yield whole.realised(rate, ways.src, ways.dst, ways.size_bytes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,13 +165,13 @@ def _shared_ways(ways: LaneWays, need: FloatArray) -> _Parts:
     from scipy.sparse import coo_array
 
     count, rooms = len(ways.pair), len(ways.room)
-    scale = need.max()
-    every = np.arange(count)
+    whole = need[ways.pair]
+    every, carried = np.arange(count), whole / need.max()
     lines = np.append(ways.crossed.values, np.arange(rooms))
     columns = np.append(ways.crossed.row_of_value, np.full(rooms, count))
-    load = np.append(np.ones(len(ways.crossed.values)), -ways.room.astype(np.float64))
+    load = np.append(carried[ways.crossed.row_of_value], -ways.room.astype(np.float64))
     # Of equals those that cross least.
-    price = _LIGHTLY * ways.crossed.lengths / max(1, len(need) * rooms)
+    price = _LIGHTLY * carried * ways.crossed.lengths / (len(need) * rooms)
     solved = linprog(
         np.append(price, 1.0),
         A_ub=coo_array((load, (lines, columns)), shape=(rooms, count + 1)).tocsr(),
@@ -172,14 +179,11 @@ def _shared_ways(ways: LaneWays, need: FloatArray) -> _Parts:
         A_eq=coo_array(
             (np.ones(count), (ways.pair, every)), shape=(len(need), count + 1)
         ).tocsr(),
-        b_eq=need / scale,
+        b_eq=np.ones(len(need)),
         method="highs-ds",
     )
-    share = solved.x[:-1] * scale
-    whole = need[ways.pair]
-    share = np.where(share < _LEAST_SHARE * whole, 0.0, share)
-    total = np.bincount(ways.pair, share, len(need))
-    share *= (need / total)[ways.pair]
+    share = np.where(solved.x[:-1] < _LEAST_SHARE, 0.0, solved.x[:-1])
+    share *= whole / np.bincount(ways.pair, share, len(need))[ways.pair]
     way = np.flatnonzero(share)
     return _Parts(way, share[way])
 
@@ -187,8 +191,9 @@ def _shared_ways(ways: LaneWays, need: FloatArray) -> _Parts:
 class _Lit:
     """Circuits of divisions of parts, found once for each configuration."""
 
-    def __init__(self, ways: LaneWays, parts: _Parts, seed: int) -> None:
+    def __init__(self, ways: LaneWays, parts: _Parts, bundle: int, seed: int) -> None:
         self._ways, self._parts, self._seed = ways, parts, seed
+        self._bundle = bundle
         self._known: dict[bytes, Circuits | None] = {}
 
     def lights(self, division: Division) -> bool:
@@ -198,7 +203,9 @@ class _Lit:
     def _circuits(self, counts: IntArray) -> Circuits | None:
         key = counts.tobytes()
         if key not in self._known:
-            self._known[key] = _lit(self._ways, self._parts.way, counts, self._seed)
+            self._known[key] = _lit(
+                self._ways, self._parts.way, counts, self._bundle, self._seed
+            )
         return self._known[key]
 
     def joined(self, division: Division) -> LitDivision:
@@ -211,21 +218,21 @@ class _Lit:
             return LitDivision(division, circuits)
         counts = np.zeros((pairs, len(circuits)), dtype=np.int64)
         np.add.at(counts, ways.pair[self._parts.way], division.counts)
-        need = ways.size_bytes * (BITS_PER_BYTE * PS_PER_S / ways.bits_per_s)
-        return LitDivision(
-            Division(durations_of_counts(need, counts), counts), circuits
-        )
+        rate = self._bundle * ways.bits_per_s
+        need = ways.size_bytes.astype(np.float64) * (BITS_PER_BYTE * PS_PER_S / rate)
+        whole = Division(durations_of_counts(need, counts), counts)
+        return LitDivision(whole, circuits)
 
 
-def _lines(ways: LaneWays, parts: _Parts) -> Lines:
+def _lines(ways: LaneWays, parts: _Parts, bundle: int) -> Lines:
     """Return the lines of parts, without those that others imply.
 
     A kind of line (a column, where each way has equally many) goes where all of it is
     implied; two that are left are ends, which are known to be colourable.
     """
-    crossed, need = ways.crossed.take(parts.way), parts.need
+    crossed, need = ways.crossed.take(parts.way), parts.need / bundle
     used, line = np.unique(crossed.values, return_inverse=True)
-    room, pair = ways.room[used], crossed.row_of_value
+    room, pair = ways.room[used] // bundle, crossed.row_of_value
     kept = _binding(pair, line, room)
     width = int(crossed.lengths.max())
     if (crossed.lengths == width).all():
@@ -279,21 +286,23 @@ def _binding(pair: IntArray, line: IntArray, room: IntArray) -> np.ndarray:
 
 
 def _lit(
-    ways: LaneWays, taken: IntArray, counts: IntArray, seed: int
+    ways: LaneWays, taken: IntArray, counts: IntArray, bundle: int, seed: int
 ) -> Circuits | None:
-    """Return circuits with so many lanes, ``None`` where none are found."""
+    """Return circuits with so many bundles of lanes, ``None`` where none are found."""
     rows = np.flatnonzero(counts)
     unit = np.repeat(taken[rows], counts[rows])
     if not len(rows):
         return ways.light(rows, Ragged.from_lengths(rows, rows))
+    lanes = ways.lanes[unit] // bundle
     if ways.colours is not None:
-        colour = ways.colours(unit)
+        colour = ways.colours(unit, lanes)
     else:
-        colour = line_colours(ways.crossed.take(unit), ways.lanes[unit], seed)
+        colour = line_colours(ways.crossed.take(unit), lanes, seed)
     if colour is None:
         return None
     order = np.lexsort((colour, np.repeat(rows, counts[rows])))
-    return ways.light(taken[rows], Ragged.from_lengths(counts[rows], colour[order]))
+    lit = (colour[order, None] * bundle + np.arange(bundle)).reshape(-1)
+    return ways.light(taken[rows], Ragged.from_lengths(counts[rows] * bundle, lit))
 
 
 def line_colours(crossed: Ragged, lanes: IntArray, seed: int) -> IntArray | None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.synth.demand_configurations.counts import fill_counts
 from lightloom.synth.demand_configurations.division import Division, durations_of_counts
 from lightloom.synth.demand_configurations.durations import short_durations, unit_bound
-from lightloom.synth.demand_configurations.options import MOST_EXACT
-from lightloom.synth.demand_configurations.unit_flows import (
+from lightloom.synth.demand_configurations.units import (
+    MOST_EXACT,
     cut_pairs,
+    fill_counts,
     place_units,
     unit_shapes,
 )
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.synth.demand_configurations.lines import Lines
-    from lightloom.synth.demand_configurations.unit_flows import UnitShape
+    from lightloom.synth.demand_configurations.units import UnitShape
 
 _LONGER = (1.0005, 1.002, 1.005, 1.01, 1.02, 1.04, 1.08, 1.15, 1.3, 1.6, 2.5)
 _FEW_LONGER = (1.002, 1.007, 1.015, 1.03, 1.06, 1.15, 1.6)
@@ -41,7 +41,8 @@ _CHANGED_OPTIONS = 4_000_000
 _MOST_REFUSED = 8
 """Fillings without circuits after which durations are given up: each takes as long as
 all looks at other durations together."""
-_MOST_UNITS = 64
+MOST_UNITS = 64
+"""Units of a configuration up to which durations are searched."""
 _MOST_PAIRS = 400_000
 
 
@@ -74,7 +75,7 @@ def divisions(
     shapes = unit_shapes(lines)
     promise = _by_promise(shapes, fixed)
     units = lines.most_units
-    searched = units <= _MOST_UNITS and len(lines.need) * fewest <= _MOST_PAIRS
+    searched = units <= MOST_UNITS and len(lines.need) * fewest <= _MOST_PAIRS
     makers = [(count, _divided) for count in _counts(promise, fewest) if searched]
     makers += [(count, _placed) for count in promise if lines.of_ends]
     for count, maker in makers:

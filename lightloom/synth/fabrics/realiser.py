@@ -238,7 +238,8 @@ class Realiser(ABC, Generic[AnyFabricT]):
         """Yield segments and steps of a demand by an algorithm of the fabric's own.
 
         Asked only for `divided_demands`; by default configurations in turn, where
-        `lane_ways` says what their circuits share.
+        `lane_ways` says what their circuits share. Raises `NoAnswerError` where none
+        are found.
 
         Parameters
         ----------
@@ -247,11 +248,23 @@ class Realiser(ABC, Generic[AnyFabricT]):
         demand
             Bytes between pairs of nodes.
         """
-        del algorithm
-        ways = self.lane_ways(demand) if len(demand.src) else None
+        if not demand.src:
+            yield Realisation((), ())
+            return
+        ways, found = self.lane_ways(demand), False
         if ways is not None:
             fixed_ps = float(step_ps(self.fabric) + ways.fabric.reconfiguration_ps)
-            yield from in_turns(ways, fixed_ps, self.seed)
+            for realised in in_turns(ways, fixed_ps, self.seed):
+                found = True
+                yield realised
+        if not found:
+            raise NoAnswerError(
+                f"no {algorithm} in turn found within the limits",
+                where="demand",
+                found=f"{len(demand.src)} pairs",
+                allowed="few enough pairs, and circuits that can be changed",
+                fix=f"use --algorithm {EDGE_COLOURING}",
+            )
 
     def lane_ways(self, demand: Demand) -> LaneWays | None:
         """Return the ways of the pairs of a demand in lanes; by default nothing.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,6 @@ from lightloom.core.errors import InfeasibleError, NoAnswerError
 from lightloom.core.schedule import Algorithm, Schedule
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.plans.setting import FibreSpans, Setting
-from lightloom.replay import completion_time_ps
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_configurations.lanes import in_turns
 from lightloom.synth.demand_rounds import DECOMPOSITION, demand_traffic
@@ -26,8 +24,7 @@ from lightloom.synth.relays.pair_lines import PairLines, ring_lines
 from lightloom.synth.relays.two_rounds import TwoRounds
 from lightloom.synth.ring.arcs import ring_ways
 from lightloom.synth.ring.demand_turns import ring_lanes, ring_turns
-from lightloom.synth.ring.exchange_laps import lap_parts
-from lightloom.synth.ring.quick_circuits import faster_ring_circuits
+from lightloom.synth.ring.quick_circuits import faster_ring_circuits, lap_parts
 from lightloom.synth.ring.relay_steps import joined_by, relay_steps
 from lightloom.synth.ring.span_time import least_ring_ps
 from lightloom.synth.ring.training_circuits import CIRCUITS
@@ -158,12 +155,9 @@ def schedules(
 
     turns = [schedule(made) for made in ring_turns(fabric, demand, seed)]
     if len(demand.src):
-        known_ps = min(map(completion_time_ps, turns), default=inf)
-        if not fabric.initial_configuration_charged:
-            known_ps += fabric.reconfiguration_ps
         fixed_ps = float(fabric.alpha_ps + fabric.reconfiguration_ps)
         ways = ring_lanes(fabric, demand, seed)
-        turns += map(schedule, in_turns(ways, fixed_ps, seed, known_ps))
+        turns += map(schedule, in_turns(ways, fixed_ps, seed))
     if not turns or len(demand.src) <= _MOST_PAIRS_AGAIN:
         realiser = RingRealiser(fabric, seed, "")
         rounds = demand_traffic(DECOMPOSITION, demand, 1, seed)

@@ -25,8 +25,7 @@ from lightloom.synth.fabrics.training_plug import Rows, TrainingCircuits, Traini
 from lightloom.synth.rank_mapping import GIVEN_ORDER
 from lightloom.synth.relays.pair_lines import PairLines, ring_lines
 from lightloom.synth.ring.demand_turns import grid_lanes
-from lightloom.synth.ring.exchange_laps import lap_parts
-from lightloom.synth.ring.quick_circuits import faster_ring_circuits
+from lightloom.synth.ring.quick_circuits import faster_ring_circuits, lap_parts
 from lightloom.synth.ring.training_circuits import CIRCUITS as OF_RINGS
 
 if TYPE_CHECKING:

@@ -17,9 +17,12 @@ from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_configurations.division import Division, LitDivision
 from lightloom.synth.demand_configurations.exact_division import MOST_PAIRS
 from lightloom.synth.demand_configurations.lines import node_lines
-from lightloom.synth.demand_configurations.options import MOST_EXACT
 from lightloom.synth.demand_configurations.search import divisions
-from lightloom.synth.demand_configurations.unit_flows import cut_pairs, unit_shapes
+from lightloom.synth.demand_configurations.units import (
+    MOST_EXACT,
+    cut_pairs,
+    unit_shapes,
+)
 from lightloom.synth.lightpath.few_waveguides import FewWaveguides
 from lightloom.synth.lightpath.small_demands import small_division
 from lightloom.synth.realisation import Realisation

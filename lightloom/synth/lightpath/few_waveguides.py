@@ -12,7 +12,6 @@ import numpy as np
 from lightloom.routing.graph import capacity_by_id
 from lightloom.routing.rectangle_cuts import straight_cuts
 from lightloom.routing.routes import bent_routes, lit_circuits
-from lightloom.synth.demand_configurations.counts import nested_units
 from lightloom.synth.demand_configurations.division import (
     Division,
     LitDivision,
@@ -20,6 +19,7 @@ from lightloom.synth.demand_configurations.division import (
 )
 from lightloom.synth.demand_configurations.durations import short_durations, unit_bound
 from lightloom.synth.demand_configurations.lines import Lines, routed_lines
+from lightloom.synth.demand_configurations.units import nested_units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lightloom.core.columns import FloatArray, IntArray
     from lightloom.instances.fabrics.lightpath import Lightpath
     from lightloom.routing.routes import Route
-    from lightloom.synth.demand_configurations.unit_flows import PairUnits
+    from lightloom.synth.demand_configurations.units import PairUnits
 
 
 _CHANGES = 100

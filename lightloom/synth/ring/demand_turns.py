@@ -1,4 +1,4 @@
-"""Demands on a ring in one step, divided among configurations that take turns."""
+"""Demands round rings: their ways in lanes, and turns of many more wavelengths."""
 
 from __future__ import annotations
 
@@ -210,16 +210,15 @@ def _lane_ways(
         pair = ways.pair[way]
         return Circuits(ways.src[pair], ways.dst[pair], lanes, direction=direction[way])
 
-    def colours(way: IntArray) -> IntArray | None:
-        """Return wavelengths, each direction of each ring by itself."""
+    def colours(way: IntArray, lanes: IntArray) -> IntArray | None:
+        """Return lanes, each direction of each ring by itself."""
         colour = np.zeros(len(way), dtype=np.int64)
         for number in np.unique(ring[way]).tolist():
             mine = np.flatnonzero(ring[way] == number)
-            one = rings[int(axis[way[mine[0]]])]
+            nodes = rings[int(axis[way[mine[0]]])].nodes
             arcs = ways.begin[way[mine]], ways.hops[way[mine]]
-            lit = arc_colours(
-                *arcs, one.nodes, one.wavelengths, seed=seed, effort=_EFFORT
-            )
+            room = int(lanes[mine[0]])
+            lit = arc_colours(*arcs, nodes, room, seed=seed, effort=_EFFORT)
             if lit is None:
                 return None
             colour[mine] = lit

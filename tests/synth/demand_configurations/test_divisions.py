@@ -18,15 +18,13 @@ from lightloom.replay import completion_time_ps
 from lightloom.synth.demand_configurations.division import durations_of_counts
 from lightloom.synth.demand_configurations.durations import LineCheck, PriceCheck
 from lightloom.synth.demand_configurations.lines import node_lines
-from lightloom.synth.demand_configurations.options import (
+from lightloom.synth.demand_configurations.search import divisions
+from lightloom.synth.demand_configurations.units import (
     MOST_EXACT,
+    cut_pairs,
     nested_options,
     options_of,
     options_table,
-)
-from lightloom.synth.demand_configurations.search import divisions
-from lightloom.synth.demand_configurations.unit_flows import (
-    cut_pairs,
     place_units,
     unit_shapes,
 )

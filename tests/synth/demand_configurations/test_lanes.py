@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.columns import Ragged
+from lightloom.core.errors import NoAnswerError
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Demand
 from lightloom.instances.fabrics.ramp import Ramp
@@ -40,6 +41,7 @@ BOTH_WAYS = Ring2d(
     directions=2,
     reconfiguration_ps=10**6,
 )
+MANY = Ring2d(rows=3, cols=3, row_wavelengths=130, column_wavelengths=150, directions=2)
 SHARED = Ring2d(
     rows=3,
     cols=4,
@@ -71,7 +73,7 @@ def near_pairs(fabric: AnyFabric, seed: int, share: float) -> Demand:
 @settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 10**6), share=st.sampled_from([0.1, 0.25]))
 @pytest.mark.parametrize(
-    "fabric", [SIPAC, RAMP, GRATINGS, SWITCHES, GRID, BOTH_WAYS, SHARED]
+    "fabric", [SIPAC, RAMP, GRATINGS, SWITCHES, GRID, BOTH_WAYS, SHARED, MANY]
 )
 def test_turns_are_sound(fabric: AnyFabric, seed: int, share: float) -> None:
     """Every schedule verifies, and none beats a bound."""
@@ -154,6 +156,32 @@ def test_rings_with_shared_transceivers_take_lanes_of_lasers_too() -> None:
         nodes=5, wavelengths=2, directions=2, reach=4, shared_transceivers=True
     )
     rows = [(0, 1, 10**6), (0, 4, 10**6), (0, 2, 10**4), (3, 1, 10**5), (2, 4, 9)]
+    made = synthesise(Instance(fabric, Demand.from_rows(rows))).incumbent
+    assert made is not None
+    assert verify(made.schedule).valid
+
+
+@pytest.mark.parametrize("fabric", [SIPAC, RAMP, GRID])
+def test_nothing_to_send_takes_no_turn(fabric: AnyFabric) -> None:
+    """No segment and no step."""
+    made = synthesise(Instance(fabric, Demand((), (), ())), "configurations").incumbent
+    assert made is not None
+    assert not made.schedule.segments
+
+
+def test_circuits_that_never_change_take_no_turns() -> None:
+    """The fixed shuffle of SiPAC: said as such, with what serves instead."""
+    fixed = Sipac(radix=3, wavelengths_per_peer=2, switching="fixed")
+    instance = Instance(fixed, Demand.from_rows([(0, 1, 10**6)]))
+    with pytest.raises(NoAnswerError, match="edge-colouring"):
+        synthesise(instance, "configurations")
+    assert synthesise(instance).objective is not None
+
+
+def test_next_to_nothing_has_a_way_too() -> None:
+    """A byte beside 2**50, which rounding of shares must not lose."""
+    fabric = Ring(nodes=4, wavelengths=2, directions=2, reach=2)
+    rows = [(0, 2, 2**50), (2, 0, 2**50), (0, 1, 1), (1, 3, 1), (3, 1, 1)]
     made = synthesise(Instance(fabric, Demand.from_rows(rows))).incumbent
     assert made is not None
     assert verify(made.schedule).valid

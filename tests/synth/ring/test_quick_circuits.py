@@ -9,7 +9,7 @@ from lightloom.core.task import Collective, Demand
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.instances.instance import Instance
-from lightloom.synth.ring.exchange_laps import exchange_circuits, lap_numbers
+from lightloom.synth.ring.quick_circuits import exchange_circuits, lap_numbers
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 

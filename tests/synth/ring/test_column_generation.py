@@ -26,7 +26,7 @@ from lightloom.validate.certificates.circuits_per_byte import (
     check_ring_witness,
 )
 from tests.examples.small_demands import best_of_wavelengths, random_demand
-from tests.synth.test_ring import near_traffic
+from tests.synth.ring.test_wavelengths import near_traffic
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
