@@ -17,8 +17,6 @@ from lightloom.cli.main import SUMMARIES, LazyGroup
 from lightloom.cli.options import JSON, argument, command, option
 from lightloom.cli.run_jobs import SCHEDULER, run_jobs, workers_option
 from lightloom.core.errors import InputError, nearest
-from lightloom.formats.atomic import atomic_write
-from lightloom.formats.text_file import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -387,6 +385,8 @@ def pages_command(
     from lightloom.bench.golden import answers_text
     from lightloom.bench.pages import rewritten, stored_answers
     from lightloom.bench.results import read_results
+    from lightloom.formats.atomic import atomic_write
+    from lightloom.formats.text_file import read_text
 
     if not pages and store is None:
         raise InputError("nothing to do", fix="name pages, or --store RESULTS FILE")

@@ -22,7 +22,7 @@ from lightloom.papers.ramp.closed_forms import (
     RING,
     Processor,
     RepeatedSteps,
-    Tier,
+    RivalTier,
     TieredNetwork,
     as_published,
     fat_tree,
@@ -86,8 +86,8 @@ def test_rings_on_a_superpod_agree_with_replay(op: str) -> None:
         intra_to_inter=8,
     )
     assert fabric.network_bits_per_s * 8 == fabric.nvlink_bits_per_s == RATE
-    inner = Tier(4, fabric.nvlink_bits_per_s, ALPHA_PS)
-    outer = Tier(4, fabric.network_bits_per_s, ALPHA_PS)
+    inner = RivalTier(4, fabric.nvlink_bits_per_s, ALPHA_PS)
+    outer = RivalTier(4, fabric.network_bits_per_s, ALPHA_PS)
     net = TieredNetwork("superpod", (inner, outer, outer))
     assert replayed_ps(fabric, op, "ring") == moving_ps(one(net, RING, op))
     in_turn = replayed_ps(fabric, op, "torus-rings", shape=[4, 4, 4])
@@ -109,8 +109,8 @@ def test_levels_on_a_superpod_agree_with_replay(op: str) -> None:
         bits_per_second_per_node=RATE * 9 // 8,
         intra_to_inter=8,
     )
-    inner = Tier(4, fabric.nvlink_bits_per_s, ALPHA_PS)
-    outer = Tier(4, fabric.network_bits_per_s, ALPHA_PS)
+    inner = RivalTier(4, fabric.nvlink_bits_per_s, ALPHA_PS)
+    outer = RivalTier(4, fabric.network_bits_per_s, ALPHA_PS)
     net = TieredNetwork("superpod", (inner, outer, outer))
     found = {p.rings: p for p in plans(net, op, BUFFER) if p.strategy == LEVELS}
     took = replayed_ps(fabric, op, "levels", shape=[4, 4, 4], parts=1)
@@ -123,7 +123,7 @@ def test_rings_on_a_torus_agree_with_replay(op: str) -> None:
     fabric = Torus(rows=8, cols=4, bits_per_second_per_node=RATE)
     net = TieredNetwork(
         "torus",
-        (Tier(4, RATE // 2, ALPHA_PS), Tier(8, RATE // 2, ALPHA_PS)),
+        (RivalTier(4, RATE // 2, ALPHA_PS), RivalTier(8, RATE // 2, ALPHA_PS)),
         forwarding="both-ways",
         apart=True,
     )
@@ -139,7 +139,9 @@ def test_rings_on_a_torus_agree_with_replay(op: str) -> None:
 def test_the_ring_of_topoopt_agrees_with_replay(op: str) -> None:
     """All links of a node in one ring, and no other strategy."""
     fabric = TopoOpt(nodes=16, degree=1, bits_per_second_per_node=RATE)
-    net = TieredNetwork("topoopt", (Tier(16, RATE, ALPHA_PS),), forwarding="one-way")
+    net = TieredNetwork(
+        "topoopt", (RivalTier(16, RATE, ALPHA_PS),), forwarding="one-way"
+    )
     (plan,) = plans(net, op, BUFFER)
     assert replayed_ps(fabric, op, "ring") == moving_ps(plan)
 
@@ -166,7 +168,7 @@ def test_all_to_all_loads_links_as_counted(members: int, way: Forwarding) -> Non
     if way == "none":
         load = Counter({(src, False): members - 1 for src in range(members)})
     most = max(load.values()) * (2 if way == "both-ways" else 1)
-    net = TieredNetwork("ring", (Tier(members, 8 * 10**12, 0),), way)
+    net = TieredNetwork("ring", (RivalTier(members, 8 * 10**12, 0),), way)
     plan = one(net, RING, "all-to-all")
     # A byte takes a picosecond, so time is the load of all links of a node.
     assert moving_ps(plan) == Fraction(BUFFER, members) * most

@@ -151,7 +151,7 @@ def ramp_runs(
         peers = shape.members(step) - 1
         if peers:
             rate = peers * per_pair(transceivers, shape, step) * bits_per_s
-            rings.append(Tier(peers + 1, rate, head_to_head_ps))
+            rings.append(RivalTier(peers + 1, rate, head_to_head_ps))
     whole = Fraction(size_bytes)
     if op == "barrier":
         ways = [[_turn(ring, whole, sources=2) for ring in rings]]
@@ -185,7 +185,7 @@ _NS = 1_000
 
 
 @dataclass(frozen=True)
-class Tier:
+class RivalTier:
     """Nodes, or groups of nodes of the tier below, that have something in common.
 
     Each node sends to another member at `bits_per_s` when all do; `head_to_head_ps` is
@@ -207,7 +207,7 @@ class TieredNetwork:
     """
 
     name: str
-    tiers: tuple[Tier, ...]
+    tiers: tuple[RivalTier, ...]
     forwarding: Forwarding = "none"
     apart: bool = False
 
@@ -228,7 +228,7 @@ class TieredNetwork:
                 what = f"tiers of {[one.members for one in self.tiers]} do not fit"
                 raise InputError(what, where="nodes", found=nodes)
             left //= members
-            tiers.append(Tier(members, tier.bits_per_s, tier.head_to_head_ps))
+            tiers.append(RivalTier(members, tier.bits_per_s, tier.head_to_head_ps))
         if left > 1:
             what, allowed = "more nodes than there are", f"1 to {self.nodes}"
             raise InputError(what, where="nodes", found=nodes, allowed=allowed)
@@ -246,7 +246,7 @@ def apart(network: TieredNetwork, inner: int, nodes: int) -> TieredNetwork:
         taken = min(left, tier.members)
         left //= taken
         rest = tier.members // taken
-        tiers.append(Tier(rest, tier.bits_per_s, tier.head_to_head_ps))
+        tiers.append(RivalTier(rest, tier.bits_per_s, tier.head_to_head_ps))
     return replace(network, tiers=tuple(tiers)).part(nodes)
 
 
@@ -265,10 +265,10 @@ def fat_tree(inside_bits_per_s: int, outside_bits_per_s: int) -> TieredNetwork:
     return TieredNetwork(
         "fat-tree",
         (
-            Tier(8, inside_bits_per_s, inner),
-            Tier(16, outside_bits_per_s, leaf),
-            Tier(16, outside_bits_per_s, spine),
-            Tier(32, outside_bits_per_s, core),
+            RivalTier(8, inside_bits_per_s, inner),
+            RivalTier(16, outside_bits_per_s, leaf),
+            RivalTier(16, outside_bits_per_s, spine),
+            RivalTier(32, outside_bits_per_s, core),
         ),
     )
 
@@ -283,8 +283,8 @@ def torus(bits_per_s: int) -> TieredNetwork:
     return TieredNetwork(
         "2d-torus",
         (
-            Tier(128, both_ways, 2 * IO_PS + 156 * _NS),
-            Tier(512, both_ways, 2 * IO_PS + 520 * _NS),
+            RivalTier(128, both_ways, 2 * IO_PS + 156 * _NS),
+            RivalTier(512, both_ways, 2 * IO_PS + 520 * _NS),
         ),
         forwarding="both-ways",
         apart=True,
@@ -296,7 +296,7 @@ def topoopt(bits_per_s: int) -> TieredNetwork:
 
     The circuits are there before the collective, and never change.
     """
-    tier = Tier(2**16, bits_per_s, 2 * IO_PS + 260 * _NS)
+    tier = RivalTier(2**16, bits_per_s, 2 * IO_PS + 260 * _NS)
     return TieredNetwork("topoopt", (tier,), forwarding="one-way")
 
 
@@ -330,7 +330,7 @@ OPERATIONS = (
     *("gather", "reduce", "reduce-scatter", "scatter"),
 )
 
-Rings = tuple[Tier, ...]
+Rings = tuple[RivalTier, ...]
 """The rings of a strategy, the first first: a tier says all there is to say of one."""
 
 
@@ -396,16 +396,16 @@ def _in_turns(
     return [run for first, second in turns for run in together([first], [second])]
 
 
-def _slowest(tiers: Sequence[Tier], members: int) -> Tier:
+def _slowest(tiers: Sequence[RivalTier], members: int) -> RivalTier:
     """Return a ring through all members of some tiers."""
-    return Tier(
+    return RivalTier(
         members,
         min(tier.bits_per_s for tier in tiers),
         max(tier.head_to_head_ps for tier in tiers),
     )
 
 
-def _grid(tiers: Sequence[Tier], inner: int, nodes: int) -> Rings:
+def _grid(tiers: Sequence[RivalTier], inner: int, nodes: int) -> Rings:
     """Return rings of `inner` neighbours, and of those so many places apart.
 
     The first cross the tiers that neighbours reach, the second the outermost.
@@ -471,7 +471,7 @@ def _at_once(ways: Sequence[Sequence[RepeatedSteps]]) -> list[list[RepeatedSteps
     ]
 
 
-def _turn(ring: Tier, piece: Fraction, sources: int = 1) -> RepeatedSteps:
+def _turn(ring: RivalTier, piece: Fraction, sources: int = 1) -> RepeatedSteps:
     """Return the steps in which everyone passes a piece on, once round a ring."""
     added = piece if sources > 1 else Fraction(0)
     return RepeatedSteps(
@@ -479,7 +479,7 @@ def _turn(ring: Tier, piece: Fraction, sources: int = 1) -> RepeatedSteps:
     )
 
 
-def _exchange(ring: Tier, way: Forwarding, size_bytes: Fraction) -> RepeatedSteps:
+def _exchange(ring: RivalTier, way: Forwarding, size_bytes: Fraction) -> RepeatedSteps:
     """Return the steps in which each member has something for every other.
 
     On switches each goes straight there. In a ring it is forwarded: what is for a
@@ -497,7 +497,7 @@ def _exchange(ring: Tier, way: Forwarding, size_bytes: Fraction) -> RepeatedStep
     return RepeatedSteps(steps, wire, ring.bits_per_s, ring.head_to_head_ps)
 
 
-def _pipeline(ring: Tier, size_bytes: Fraction) -> RepeatedSteps:
+def _pipeline(ring: RivalTier, size_bytes: Fraction) -> RepeatedSteps:
     """Return the steps in which the buffer passes along a line, in the best pieces.
 
     With k pieces s + k - 2 steps of m/k for s members, best near

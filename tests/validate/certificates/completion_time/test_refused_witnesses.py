@@ -105,7 +105,7 @@ REFUSED: tuple[tuple[Any, ...], ...] = (
     ("prices", TWO_WAYS, DIRECT, "equally many", {**PORT, "crowd": []}),
     ("prices", TWO_WAYS, DIRECT, "keys", {"resources": [12], "crowd": [1]}),
     ("prices", TWO_WAYS, DIRECT, "keys", {**PORT, "more": 1}),
-    ("prices", RAMP, DIRECT, "but ports", {"resources": [16], "prices": [1]}),
+    ("prices", RAMP, DIRECT, "are not below", {"resources": [24], "prices": [1]}),
     ("prices", IdealSwitch(nodes=6), DIRECT, "", {"resources": [24], "prices": [1]}),
     (
         *("prices", Sipac(radix=3), DIRECT, "crowd is about"),
