@@ -74,10 +74,15 @@ def test_auto_conforms(kind: str) -> None:
     assert report.refused == 0
 
 
+SERVERS = {"rail-trees": ("superpod", "fat-tree")}
+"""Algorithm -> kinds of fabric, where it needs servers with several nodes each."""
+
+
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 def test_every_algorithm_conforms(name: str) -> None:
     """It answers what it offers to do, and refuses numbers of ranks that do not fit."""
-    assert _check(name, WOVEN, 20, ALGORITHMS[name].ops).conforms
+    kinds = SERVERS.get(name, WOVEN)
+    assert _check(name, kinds, 20, ALGORITHMS[name].ops).conforms
 
 
 @pytest.mark.parametrize("kind", ["ocs", "ring"])
