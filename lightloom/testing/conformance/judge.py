@@ -186,8 +186,9 @@ def _named_witnesses(
     fabric: AnyFabric, task: Task, most_sets: int
 ) -> Iterator[tuple[str, Witness]]:
     """Yield witnesses of today's kinds, and what former kinds said with few numbers."""
+    kinds = [kind.name for kind in BOUND_KINDS.usable()]
     for witness in _witnesses(fabric.node_count, most_sets):
-        yield from ((name, witness) for name in BOUND_KINDS)
+        yield from ((name, witness) for name in kinds)
         for former in FORMER_KINDS.values():
             try:
                 yield former.now, former.witness(fabric, task, witness)
