@@ -50,6 +50,8 @@ _MEASURED = Problem(
 """Measures take part, whose numbers count what each says."""
 _AUTO = "auto"
 _KEY_LENGTH = 24
+"""Hexadecimal digits of the key of a run: 96 bits do not collide in a file of
+results."""
 _GRACE_S = 8.0
 """A solver is told its time limit, and given this much more to stop by itself."""
 _CALLABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

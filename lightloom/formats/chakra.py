@@ -24,6 +24,7 @@ Attribute: TypeAlias = "int | bool | float | str | tuple[bool, ...]"
 
 _VERSION = "0.0.4"
 _MOST_NODES = 2**24
+"""Nodes of a trace, which are all held in memory."""
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
 _ID, _NAME, _TYPE, _CONTROL, _DATA, _DURATION, _INPUTS, _ATTRIBUTE = (
     *(1, 2, 3, 4, 5, 7, 8, 10),

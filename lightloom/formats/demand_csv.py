@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import FormatError
+from lightloom.core.units import MOST_BYTES
 from lightloom.formats.csv_table import csv_lines, read_table
 from lightloom.formats.text_file import whole_number
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MOST_BYTES = 2**60 - 1
 PAIRS_HEADER = ("src", "dst", "bytes")
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE]\+?[0-9]{1,2})?")

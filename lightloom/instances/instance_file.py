@@ -33,7 +33,9 @@ _TASKS = ("collective", "computation", "demand", "workload")
 _TABLES = ("fabric", *_TASKS)
 
 _INDENT = 4
+"""Spaces before the members of a list."""
 _WIDTH = 80
+"""Columns of a line of numbers."""
 _NUMBERS = re.compile(r"\[\n((?: *-?[0-9]+,\n)+) *\]")
 """A list of numbers, one a line. Strings have no line ends: they are escaped."""
 

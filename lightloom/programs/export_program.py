@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 
 _MOST_RANKS_TRIED = 128
+"""Ranks up to which a slower schedule is looked for that a runtime can load: each try
+is a synthesis."""
 
 
 class UnverifiedProgramError(LightloomError):

@@ -107,6 +107,7 @@ TraceEvent: TypeAlias = dict[str, object]
 """One event of the trace-event format; ``ts`` and ``dur`` are exact decimals."""
 
 _US_PER_PS_EXPONENT = -6
+"""A picosecond is 10**-6 microseconds."""
 
 
 class Tracks:

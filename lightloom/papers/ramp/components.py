@@ -16,6 +16,7 @@ from math import log10
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
+from lightloom.core.units import GIGA, MEGA
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.papers.claims import Point, between, fact, holds, near, not_reproducible
 from lightloom.papers.ramp.systems import beside_the_paper
@@ -268,7 +269,6 @@ PRINTED_COSTS = {
 """Transceivers, switches and billions of dollars by network and oversubscription."""
 RAMP_PRINTED_BUSD = (1.35, 2.61)
 
-_BILLION = 10**9
 _WHY_PAID = (
     "the table counts both ends of links at three levels, 6 for each port of a node;"
     " printed totals, shares and 10:1 follow from 5 on SuperPod and 4 on the fat tree"
@@ -290,7 +290,7 @@ def _table3_rows(tell: Tell) -> Iterator[Row]:
         cost, printed = tree.cost_usd(copies, items), tree.cost_usd(copies, paid)
         yield (
             *(tree.name, ratio, items, tree.switches(copies)),
-            *(cost / _BILLION, printed / _BILLION),
+            *(cost / GIGA, printed / GIGA),
             100 * items * TRANSCEIVER_USD / cost,
             float(usd_per_gbit(cost, copies * tree.port_gbit_per_s)),
         )
@@ -298,7 +298,7 @@ def _table3_rows(tell: Tell) -> Iterator[Row]:
         cost = RAMP.cost_usd(price)
         yield (
             *(f"RAMP at {price} USD", "1:1", RAMP.transceivers, RAMP.couplers),
-            *(cost / _BILLION, None, 100 * RAMP.transceivers * price / cost),
+            *(cost / GIGA, None, 100 * RAMP.transceivers * price / cost),
             float(usd_per_gbit(cost, RAMP.node_gbit_per_s)),
         )
 
@@ -311,8 +311,8 @@ def _table3_claims(_: Data) -> Iterator[Comparison]:
         yield near(f"{label}, transceivers", parts, items, "items", why=counted)
         built = tree.switches(copies)
         yield near(f"{label}, switches", switches, built, "items", why=counted)
-        cost = tree.cost_usd(copies, items) / _BILLION
-        at_paid = tree.cost_usd(copies, tree.paid_transceivers(copies)) / _BILLION
+        cost = tree.cost_usd(copies, items) / GIGA
+        at_paid = tree.cost_usd(copies, tree.paid_transceivers(copies)) / GIGA
         why = f"{_WHY_PAID}: {at_paid:.3g} BUSD"
         yield near(f"{label}, total", busd, cost, "BUSD", why=why)
     yield near("RAMP, transceivers", 2.1e6, RAMP.transceivers, "items", why=counted)
@@ -322,7 +322,7 @@ def _table3_claims(_: Data) -> Iterator[Comparison]:
 
 def _ramp_claims() -> Iterator[Comparison]:
     """Yield the claims on RAMP's cost, and on those of others beside it."""
-    low, high = (RAMP.cost_usd(price) / _BILLION for price in RAMP_TRANSCEIVER_USD)
+    low, high = (RAMP.cost_usd(price) / GIGA for price in RAMP_TRANSCEIVER_USD)
     yield near("RAMP, least total", RAMP_PRINTED_BUSD[0], low, "BUSD")
     claim = "RAMP, greatest total (Table 3)"
     yield near(claim, RAMP_PRINTED_BUSD[1], high, "BUSD")
@@ -376,7 +376,6 @@ PRINTED_MW = {
 RAMP_PRINTED_MW = (7.1, 8.0)
 PRINTED_PJ = {"HPC SuperPod": 383.0, "DCN fat tree": 400.0}
 
-_MW = 10**6
 _PAID = {"HPC SuperPod": 5, "DCN fat tree": 6}
 """Transceivers for each port of a node that the printed powers count."""
 
@@ -387,14 +386,14 @@ def _table4_rows(tell: Tell) -> Iterator[Row]:
     for tree, ratio, copies in _trees():
         watts = tree.power_w(copies, tree.transceivers_per_port)
         yield (
-            *(tree.name, ratio, float(watts / _MW)),
+            *(tree.name, ratio, float(watts / MEGA)),
             float(1000 * watts / (NODES * copies * tree.port_gbit_per_s)),
             float(tree.path_pj_per_bit),
         )
     for watts in RAMP_TRANSCEIVER_W:
         total = RAMP.power_w(watts)
         yield (
-            *(f"RAMP at {float(watts)} W", "1:1", float(total / _MW)),
+            *(f"RAMP at {float(watts)} W", "1:1", float(total / MEGA)),
             float(1000 * total / (NODES * RAMP.node_gbit_per_s)),
             float(1000 * watts / RAMP.transceiver_gbit_per_s),
         )
@@ -406,15 +405,15 @@ def _table4_claims(_: Data) -> Iterator[Comparison]:
             paper, path = PRINTED_PJ[tree.name], float(tree.path_pj_per_bit)
             yield near(f"{tree.name}, energy on a path", paper, path, "pJ/bit")
         per_port = tree.transceivers_per_port
-        whole = float(tree.power_w(copies, per_port) / _MW)
-        as_paid = float(tree.power_w(copies, _PAID[tree.name]) / _MW)
+        whole = float(tree.power_w(copies, per_port) / MEGA)
+        as_paid = float(tree.power_w(copies, _PAID[tree.name]) / MEGA)
         why = (
             f"printed with {_PAID[tree.name]} transceivers for each port of a node"
             f" ({as_paid:.4g} MW), though the energy on a path counts {per_port}"
         )
         paper = PRINTED_MW[tree.name, ratio]
         yield near(f"{tree.name} {ratio}, power", paper, whole, "MW", why=why)
-    low, high = (float(RAMP.power_w(watts) / _MW) for watts in RAMP_TRANSCEIVER_W)
+    low, high = (float(RAMP.power_w(watts) / MEGA) for watts in RAMP_TRANSCEIVER_W)
     yield near("RAMP, least power", RAMP_PRINTED_MW[0], low, "MW")
     yield near("RAMP, greatest power", RAMP_PRINTED_MW[1], high, "MW")
     per_bit = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lightloom.core.units import PS_PER_US
+from lightloom.core.units import GIGA, PS_PER_US
 from lightloom.instances.catalogue import clusters
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.packet_forwarding import Torus
@@ -232,7 +232,6 @@ def _fig4a_panels(data: Data) -> Iterator[Panel]:
 BUFFER_BYTES = 10**8
 _HYBRID_OPS = ("all-reduce", "all-to-all")
 FIXED_PORT = "superpod, 200 Gb/s ports"
-_GBIT = 10**9
 _PORT_GBIT = 200
 
 
@@ -266,8 +265,8 @@ def _fig4b_rows(
 def _fabric(nodes: int, rate: int, cluster: str) -> AnyFabric:
     """Return a cluster at a rate in Gb/s."""
     if cluster != FIXED_PORT:
-        return clusters(nodes, rate * _GBIT)[cluster]
-    pod = clusters(nodes, rate * _GBIT)["superpod"]
+        return clusters(nodes, rate * GIGA)[cluster]
+    pod = clusters(nodes, rate * GIGA)["superpod"]
     assert isinstance(pod, SuperPod)
     # Never a port faster than NVLink: below 400 Gb/s they share the rate.
     ratio = max(1, rate // _PORT_GBIT - 1)

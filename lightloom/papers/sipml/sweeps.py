@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.units import PS_PER_US
+from lightloom.core.units import MEGA, PS_PER_US
 from lightloom.papers.claims import (
     Point,
     above,
@@ -494,7 +494,6 @@ _TABLE1_CURVES: tuple[tuple[str, str, LineStyle], ...] = (
 
 
 _PORTS = 16
-_MB = 10**6
 _BATCH = 256
 
 
@@ -614,7 +613,7 @@ def _fig7_panels(data: Data) -> Iterator[Panel]:
         matrix, _ = _shown(data, k)
         places = range(len(matrix))
         series = [
-            Series(str(src), places, (matrix[src] / _MB).tolist()) for src in places
+            Series(str(src), places, (matrix[src] / MEGA).tolist()) for src in places
         ]
         title = f"k = {k} (MB)"
         yield Panel(title, "destination GPU", "source GPU", series, kind="matrix")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.units import PS_PER_US
+from lightloom.core.units import PS_PER_MS, PS_PER_US
 from lightloom.formats.training_tables import TracedJob
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.papers.claims import TextClaim, between, holds, near
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _GPUS, _GBIT, _JOBS = 32, 1024, 30
 _MODEL = Trained("ncf", (4096,))
 _SIZES = (2, 4, 4, 6, 8, 12)
-_PS_PER_MS = 10**9
 _WHERE = "section 3.3"
 
 
@@ -69,7 +68,7 @@ def _waited_ms(run: ClusterRun, *, split: bool) -> float:
         if moment.waiting
         and (not split or devices[moment.waiting[0]] <= moment.free.free)
     )
-    return waited_ps / _PS_PER_MS
+    return waited_ps / PS_PER_MS
 
 
 @cache

@@ -151,7 +151,10 @@ def _beaten(instance: Instance, made: Schedule, time_ps: int) -> str | None:
 _ALL_SETS = 255
 """Node sets, smallest first: with their complements all sets of up to 9 nodes."""
 _FEW_SETS = 32
+"""Sets tried where schedules are drawn by the thousand: with their complements all sets
+of up to 6 nodes."""
 _MOST_LEVELS = 4
+"""Levels of the fabrics that are drawn."""
 
 
 def every_bound(

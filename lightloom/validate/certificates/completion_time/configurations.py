@@ -103,8 +103,9 @@ if TYPE_CHECKING:
 _MOST_CONFIGURATIONS = 2**20
 """More than any demand needs: a check takes as long as there are configurations."""
 _ROW = 5
+"""Integers of a row of weights."""
 _COVER_HEAD = 3
-"""Integers of a row of weights, and in front of the walk of a cover."""
+"""Integers in front of the walk of a cover."""
 
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
