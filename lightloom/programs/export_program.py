@@ -182,6 +182,7 @@ _RESERVED = 6
 _MOST_OFFSET = 2**32 - 1
 """Bytes of a buffer that an operation can reach."""
 _ALIGNMENT = 16
+"""Bytes that buffers of MSCCL++ are aligned to."""
 
 
 def plan_json(program: ChunkProgram) -> str:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lightloom.report.panel import LineStyle
 
 GPUS = 256
+"""Of the paper's rack."""
 RATE_BITS_PER_S = 300 * GIB * 8
 """They take 300 GiB/s for a GPU, not 300 GB/s."""
 VALUES_US = {
@@ -365,7 +366,8 @@ _WHY_BEST = (
 
 _FIG8A_ALGORITHMS = ("lumorph-2", "lumorph-4", "multiport", "auto")
 _PAPER_DELAY_US, _SLOW_DELAY_US = 3.7, 25.0
-_PAPER_SPEEDUP = 4  # printed without decimals
+_PAPER_SPEEDUP = 4
+"""As printed, without decimals."""
 
 
 def _fig8a_rows(

@@ -166,6 +166,7 @@ _PAPERS = ("lumorph-2", "lumorph-4")
 _CURVES = tuple((name, router) for name in _PAPERS for router in ROUTERS)
 
 _PAPER_ENOUGH = 30
+"""Waveguides, as printed."""
 
 
 def _fig5_rows(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 NODES = 65_536
+"""Of the paper's largest RAMP."""
 NODE_GBIT_PER_S = 12_800
 """Rate of a RAMP node, which 1:1 is to match."""
 
@@ -167,6 +168,7 @@ def usd_per_gbit(cost_usd: Fraction | int, node_gbit_per_s: int) -> Fraction:
 
 
 _NUMBERS = 64
+"""Nodes of a rack."""
 _EXAMPLE = (14, 12_544, 288)
 """Groups of the paper's example, its nodes, and their rate in Tb/s."""
 
@@ -268,6 +270,7 @@ PRINTED_COSTS = {
 }
 """Transceivers, switches and billions of dollars by network and oversubscription."""
 RAMP_PRINTED_BUSD = (1.35, 2.61)
+"""Least and greatest total cost, Table 3."""
 
 _WHY_PAID = (
     "the table counts both ends of links at three levels, 6 for each port of a node;"
@@ -364,6 +367,7 @@ RAMP_TRANSCEIVER_W = (Fraction("3.4"), Fraction("3.8"))
 """With receivers of a fixed wavelength, and of a tunable one."""
 SOA_W = Fraction("0.88")
 SOAS_ON_PATH = 2
+"""Amplifiers that light passes."""
 
 PRINTED_MW = {
     ("HPC SuperPod", "1:1"): 306.0,
@@ -374,6 +378,7 @@ PRINTED_MW = {
     ("DCN fat tree", "64:1"): 5.2,
 }
 RAMP_PRINTED_MW = (7.1, 8.0)
+"""Least and greatest total power, as printed."""
 PRINTED_PJ = {"HPC SuperPod": 383.0, "DCN fat tree": 400.0}
 
 _PAID = {"HPC SuperPod": 5, "DCN fat tree": 6}
@@ -464,6 +469,7 @@ def _table4_panels(data: Data) -> Iterator[Panel]:
 
 
 LEAST_ON_PATH_DBM = -20.0
+"""Power below which light is not amplified well."""
 LEAST_AT_RECEIVER_DBM = -15.0
 """RAMP paper, section 4.2."""
 
@@ -535,6 +541,7 @@ class Budget:
 
 
 _ROUNDING_DB = 1e-9
+"""Room for the rounding of floating point."""
 
 
 def _fig6_compute(

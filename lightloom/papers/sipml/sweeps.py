@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 
 _TERABIT = 1000
+"""In Gb/s."""
 _SAME = 1.02
 """Gains up to this are none."""
 
@@ -385,7 +386,9 @@ SPEEDUPS = {
 """Speed-ups of the paper by GPUs and latency in us."""
 
 _RATE_GBIT = 10_000
+"""Of a GPU, in Gb/s."""
 _HARMFUL_US = 10
+"""Latency from which the paper sees harm, in microseconds."""
 
 
 def _table1_rows(
@@ -494,7 +497,9 @@ _TABLE1_CURVES: tuple[tuple[str, str, LineStyle], ...] = (
 
 
 _PORTS = 16
+"""Partners that a GPU may have."""
 _BATCH = 256
+"""Samples."""
 
 
 def _fig7_compute(

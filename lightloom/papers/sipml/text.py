@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _GPUS, _GBIT, _JOBS = 32, 1024, 30
 _MODEL = Trained("ncf", (4096,))
 _SIZES = (2, 4, 4, 6, 8, 12)
+"""GPUs of a job, drawn with equal chances."""
 _WHERE = "section 3.3"
 
 

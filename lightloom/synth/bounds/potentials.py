@@ -35,6 +35,7 @@ FEWEST_ENDS, _MOST_ENDS = 4, 16
 _MOST_WORK = 9_000
 """Largest linear program: a second or two of a processor."""
 _NEAR_ENOUGH = 1e-5
+"""Gap of the interior point, below what rounding potentials to whole numbers loses."""
 
 
 @dataclass(frozen=True, eq=False)
