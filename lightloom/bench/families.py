@@ -42,6 +42,8 @@ _KEPT = 0.7
 """Share of the pairs of random permutations that have something to send."""
 _SIZES = ("pareto", "uniform")
 _PARETO_LEAST_BYTES, _PARETO_SHAPE = 1e5, 1.2
+"""Bytes of the least entry, and the exponent of the tail: the mean is finite, the
+variance is not."""
 _UNIFORM_MOST_BYTES = 10**6
 """Largest entry of a uniform matrix: the mean is near that of the others."""
 _RADICES = {"doubling": 2, "quadrupling": 4}

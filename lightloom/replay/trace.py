@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 _PLANES, _STEPS, _NODES = 1, 2, 3
+"""Processes of the trace of a schedule."""
 
 
 def trace_events(schedule: Schedule, timeline: Timeline) -> list[TraceEvent]:
@@ -165,6 +166,7 @@ def _us(time_ps: int) -> Decimal:
 
 
 _DEVICES, _TRAFFIC = 2, 3
+"""Processes of the trace of an iteration, after the planes."""
 
 _Slice: TypeAlias = tuple[int, int, int, str, dict[str, int]]
 """Owner, start, minus the end, name, what the slice says."""

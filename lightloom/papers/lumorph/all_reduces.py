@@ -366,6 +366,7 @@ _WHY_BEST = (
 
 _FIG8A_ALGORITHMS = ("lumorph-2", "lumorph-4", "multiport", "auto")
 _PAPER_DELAY_US, _SLOW_DELAY_US = 3.7, 25.0
+"""Reconfiguration delays of the claims, in microseconds."""
 _PAPER_SPEEDUP = 4
 """As printed, without decimals."""
 
@@ -515,6 +516,7 @@ def _fig8a_panels(data: Data) -> Iterator[Panel]:
 _FIG8B_ALGORITHMS = ("lumorph-2", "lumorph-4", "auto")
 
 _GBIT, _BITS_PER_GBYTE = 10**9, 8 * 10**9
+"""Bits, decimal."""
 
 
 def _fig8b_rows(

@@ -99,6 +99,7 @@ def pieces(fabric: Lightpath, requests: Requests, router: str, waveguides: int) 
 
 
 _PAPER_SIZE, _PAPER_LEAST_S = 128, 10.0
+"""GPUs, and seconds of its solver, as printed."""
 PATTERNS = ("lumorph-2", "lumorph-4", "permutation", "all-to-all")
 
 

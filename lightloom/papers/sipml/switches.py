@@ -217,6 +217,7 @@ _CRITICAL_US = 300
 _AS_WELL = 0.95
 """Time over one-shot's from which both do as well."""
 _SWITCHES, _MODEL_PARALLEL, _BATCH = 16, 4, 256
+"""The paper's example."""
 
 Times = dict[tuple[float, float | None], float]
 """Minutes by (rate of a GPU in Gb/s, delay in us); ``None``: circuits that stay."""

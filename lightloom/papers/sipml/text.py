@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from lightloom.training.job_run import ClusterRun
 
 _GPUS, _GBIT, _JOBS = 32, 1024, 30
+"""The cluster of the paper's jobs, its rate of a GPU in Gb/s, and how many jobs are
+drawn."""
 _MODEL = Trained("ncf", (4096,))
 _SIZES = (2, 4, 4, 6, 8, 12)
 """GPUs of a job, drawn with equal chances."""
