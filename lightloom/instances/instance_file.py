@@ -15,7 +15,7 @@ from lightloom.core.computation import refuse_cycle
 from lightloom.core.errors import InputError, nearest, placed
 from lightloom.core.record import convert
 from lightloom.core.task import Collective, Demand, Workload
-from lightloom.formats.demand_csv import read_matrix, read_pairs
+from lightloom.formats.csv_table import read_matrix, read_pairs
 from lightloom.formats.json_file import read_toml
 from lightloom.formats.operation_graph import read_op_graph
 from lightloom.instances.collectives import check_collective
