@@ -12,7 +12,7 @@ from lightloom.bench.suite import load_suite
 from lightloom.core.errors import FormatError, InputError
 from lightloom.formats.chakra import read_chakra
 from lightloom.formats.communication_log import read_communication_log
-from lightloom.formats.demand_csv import read_matrix, read_pairs
+from lightloom.formats.csv_table import read_matrix, read_pairs
 from lightloom.formats.flexflow import read_flexflow_profile, read_flexflow_tasks
 from lightloom.formats.json_file import read_json
 from lightloom.formats.msccl_xml import read_msccl

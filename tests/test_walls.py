@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -52,3 +54,46 @@ def test_replay_does_not_know_validate() -> None:
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
     )
     assert done.stdout.strip() == "False"
+
+
+PACKAGE = Path(__file__).parents[1] / "lightloom"
+
+
+def _imports() -> dict[str, set[str]]:
+    """Return what each module imports of the package, for types or in functions too."""
+    trees = {
+        path.relative_to(PACKAGE.parent).with_suffix("").parts: ast.parse(
+            path.read_text(encoding="utf-8")
+        )
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+    modules = {
+        ".".join(parts[:-1] if parts[-1] == "__init__" else parts): tree
+        for parts, tree in trees.items()
+    }
+    imported: dict[str, set[str]] = {}
+    for module, tree in modules.items():
+        names: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                members = {f"{node.module}.{alias.name}" for alias in node.names}
+                inner = members & modules.keys()
+                names |= inner
+                if len(inner) < len(members):
+                    names.add(str(node.module))
+            elif isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+        imported[module] = names & modules.keys()
+    return imported
+
+
+def test_no_two_modules_import_each_other() -> None:
+    """Whoever reads one of them can stop at the other: no pair is one thing in two."""
+    imported = _imports()
+    pairs = [
+        (module, other)
+        for module, others in imported.items()
+        for other in sorted(others)
+        if module < other and module in imported[other]
+    ]
+    assert pairs == []

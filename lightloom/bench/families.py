@@ -17,7 +17,7 @@ import numpy as np
 from lightloom.core.errors import InputError, nearest, unknown_name
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective, Demand, Workload
-from lightloom.core.units import format_bytes
+from lightloom.core.units import MEGA, PS_PER_US, format_bytes
 from lightloom.instances.catalogue import demand_fabrics, fabrics, load_instance
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.computation_table import computation_graph
@@ -37,18 +37,21 @@ _COUNTED = ("rows", "cols", "copies", "layers", "width", "width", "nodes", "part
 """Parameters in whose product an instance grows, those that pair up among themselves
 twice."""
 _MOST_COUNTED = 2**20
-_MICROSECOND_PS = 10**6
-_MEGABYTE = 10**6
+"""Product of these parameters of the largest instance, which is drawn in memory."""
 _KEPT = 0.7
 """Share of the pairs of random permutations that have something to send."""
 _SIZES = ("pareto", "uniform")
 _PARETO_LEAST_BYTES, _PARETO_SHAPE = 1e5, 1.2
+"""Bytes of the least entry, and the exponent of the tail: the mean is finite, the
+variance is not."""
 _UNIFORM_MOST_BYTES = 10**6
+"""Largest entry of a uniform matrix: the mean is near that of the others."""
 _RADICES = {"doubling": 2, "quadrupling": 4}
 _PATTERNS = ("all-to-all", "random", *_RADICES)
 _ORDERS = ("row-major", "morton")
 _SHAPES = ("layers", "hubs", "scattered", "rows")
 _MOST_OPERATIONS = 2**16
+"""Operations, and pairs of them, of the largest graph, which is drawn in memory."""
 _BACKWARD = ("apart", "in-place")
 _Edges = list[tuple[int, int]]
 _Seed = list[int]
@@ -516,7 +519,7 @@ def _cyclic_demand(nodes: int, partners: int, most_mb: int, seed: _Seed) -> Dema
     size = iter(rng.integers(1, most_mb, nodes * partners, endpoint=True).tolist())
     return Demand.from_rows(
         [
-            (order[place], order[(place + shift) % nodes], next(size) * _MEGABYTE)
+            (order[place], order[(place + shift) % nodes], next(size) * MEGA)
             for shift in shifts
             for place in range(nodes)
         ]
@@ -537,7 +540,7 @@ def _permuted_demand(nodes: int, partners: int, most_mb: int, seed: _Seed) -> De
     dst = np.concatenate([rng.permutation(nodes) for _ in range(partners)])
     kept = (rng.random(len(src)) < _KEPT) & (src != dst)
     src, dst = np.divmod(np.unique(src[kept] * nodes + dst[kept]), nodes)
-    size = rng.integers(1, most_mb, len(src), endpoint=True) * _MEGABYTE
+    size = rng.integers(1, most_mb, len(src), endpoint=True) * MEGA
     columns = (src.tolist(), dst.tolist(), size.tolist())
     return Demand.from_rows(list(zip(*columns, strict=True)))
 
@@ -561,7 +564,7 @@ def _line_demand(nodes: int, partners: int, most_mb: int, seed: _Seed) -> Demand
         chosen = rng.choice(node[near], partners, replace=False).tolist()
         sizes = rng.integers(1, most_mb, partners, endpoint=True).tolist()
         pairs = zip(chosen, sizes, strict=True)
-        rows += [(src, dst, size * _MEGABYTE) for dst, size in pairs]
+        rows += [(src, dst, size * MEGA) for dst, size in pairs]
     return Demand.from_rows(rows)
 
 
@@ -582,7 +585,7 @@ def _near_demand(
             (
                 node,
                 (node + int(step)) % nodes,
-                int(rng.integers(1, most_mb, endpoint=True)) * _MEGABYTE,
+                int(rng.integers(1, most_mb, endpoint=True)) * MEGA,
             )
             for node in range(nodes)
             for step in rng.choice(steps, partners, replace=False)
@@ -623,7 +626,7 @@ def _operations(
     pairs = list(edges)
     return Workload(
         tuple(f"op{op}" for op in range(len(times_us))),
-        tuple(time * _MICROSECOND_PS for time in times_us),
+        tuple(time * PS_PER_US for time in times_us),
         (0,) * len(times_us),
         tuple(src for src, _ in pairs),
         tuple(dst for _, dst in pairs),

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, cast
 import msgspec
 
 from lightloom.bench.results import Ending, Finding, Measured, Point, this_machine
-from lightloom.core.errors import InputError
+from lightloom.core.errors import InfeasibleError, InputError, NoAnswerError
 from lightloom.isolation import process_tree
 from lightloom.isolation.child_process import ChildProcess, idle_processes
 
@@ -260,9 +260,24 @@ def _live(job: IsolatedJob, told: Connection) -> None:
     """Be the run."""
     process_tree.end_with_parent()
     process_tree.die_first()
-    from lightloom.bench.job import execute
-
     told.send(execute(job, told.send))
+
+
+def execute(job: IsolatedJob, tell: Callable[[Event], None]) -> Finding:
+    """Return what a job finds; whatever it raises is a finding too."""
+    try:
+        return job.find(tell)
+    except InfeasibleError as problem:
+        return Finding(ending=Ending.INFEASIBLE, detail=str(problem))
+    except NoAnswerError as problem:
+        return Finding(ending=Ending.NO_ANSWER, detail=str(problem))
+    except InputError as problem:
+        return Finding(ending=Ending.REFUSED, detail=str(problem))
+    except MemoryError:
+        return Finding(ending=Ending.OUT_OF_MEMORY, detail="memory was refused")
+    except Exception as problem:  # noqa: BLE001  (a row, whatever it is)
+        detail = f"{type(problem).__name__}: {problem}"
+        return Finding(ending=Ending.FAILED, detail=" ".join(detail.split()))
 
 
 def _preload() -> None:

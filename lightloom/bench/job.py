@@ -16,9 +16,7 @@ from lightloom.bench.measures import MEASURES, STAGE
 from lightloom.bench.results import Ending, Finding, Proof, Row, code_version
 from lightloom.core.certificate import COMPLETION_TIME, gap
 from lightloom.core.errors import (
-    InfeasibleError,
     InputError,
-    NoAnswerError,
     unknown_name,
 )
 from lightloom.core.outcome import Limit, Outcome, Reason
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from fractions import Fraction
 
-    from lightloom.bench.isolation import Event, IsolatedJob
+    from lightloom.bench.isolation import Event
     from lightloom.bench.results import Measured, Parameter
     from lightloom.instances.instance import Instance
 
@@ -52,6 +50,8 @@ _MEASURED = Problem(
 """Measures take part, whose numbers count what each says."""
 _AUTO = "auto"
 _KEY_LENGTH = 24
+"""Hexadecimal digits of the key of a run: 96 bits do not collide in a file of
+results."""
 _GRACE_S = 8.0
 """A solver is told its time limit, and given this much more to stop by itself."""
 _CALLABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -258,23 +258,6 @@ _ENDINGS = {
     Reason.PROVEN_INFEASIBLE: Ending.INFEASIBLE,
     Reason.FAILED: Ending.FAILED,
 }
-
-
-def execute(job: IsolatedJob, tell: Callable[[Event], None]) -> Finding:
-    """Return what a job finds; whatever it raises is a finding too."""
-    try:
-        return job.find(tell)
-    except InfeasibleError as problem:
-        return Finding(ending=Ending.INFEASIBLE, detail=str(problem))
-    except NoAnswerError as problem:
-        return Finding(ending=Ending.NO_ANSWER, detail=str(problem))
-    except InputError as problem:
-        return Finding(ending=Ending.REFUSED, detail=str(problem))
-    except MemoryError:
-        return Finding(ending=Ending.OUT_OF_MEMORY, detail="memory was refused")
-    except Exception as problem:  # noqa: BLE001  (a row, whatever it is)
-        detail = f"{type(problem).__name__}: {problem}"
-        return Finding(ending=Ending.FAILED, detail=" ".join(detail.split()))
 
 
 def ask(job: BenchJob, tell: Callable[[Event], None]) -> Finding:

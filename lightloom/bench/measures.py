@@ -73,8 +73,11 @@ if TYPE_CHECKING:
 STAGE = "stage"
 """Parameter that says which stage is timed."""
 _CLOSED = 0.05
+"""Share of the edges that are closed: some, and all nodes are still connected."""
 _DEGREES = {"regular-3": 3, "regular-4": 4}
 _GROUP = 8
+"""Devices among which the collectives of the synthetic iteration run, as in one
+server."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from lightloom.bench.job import problem_named
 from lightloom.core.certificate import gap
 from lightloom.core.errors import InputError, unknown_name
 from lightloom.core.record import convert
+from lightloom.core.units import PS_PER_US
 from lightloom.formats.json_file import parse_toml
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ _MARK = re.compile(
     rf"(?P<begin>^{_BEGIN}(?P<text>.*?)-->\n).*?(?P<end>^{_END}|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-_PS_A_MICROSECOND = 10**6
 
 
 class TableMark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -250,7 +250,7 @@ def _number(text: str) -> Fraction | None:
 def _microseconds(ps: Fraction | None) -> str:
     if ps is None:
         return ""
-    microseconds = float(ps / _PS_A_MICROSECOND)
+    microseconds = float(ps / PS_PER_US)
     places = 0 if microseconds >= 1000 else 1 if microseconds >= 100 else 2
     return f"{microseconds:,.{places}f}"
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FORMAT = "lightloom-results"
 VERSION = 1
+"""Of the format of results."""
 _MOST_LINE_BYTES = 2**24
 """No row is this long; whatever has such a line is another kind of file."""
 Parameter: TypeAlias = bool | int | float | str | list[int]

@@ -28,13 +28,17 @@ if TYPE_CHECKING:
 
 
 VERSION = 1
+"""Of the format of suites."""
 _FOLDER = resources.files("lightloom.bench") / "suites"
 _Seconds = Annotated[float, Meta(gt=0, le=10**6)]
 _Mebibytes = Annotated[int, Meta(ge=1, le=2**30)]
 _Seed = Annotated[int, Meta(ge=0, le=2 * 10**9)]
 _SOURCES = ("family", "name", "file")
 _MOST_INSTANCES = 10_000
+"""Instances of one table; one digit too many in a list is noticed before it is
+drawn."""
 _MOST_POINTS = 10_000
+"""Points of one grid; one digit too many in an axis is noticed before it runs."""
 
 
 class _StudyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

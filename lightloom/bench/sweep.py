@@ -42,6 +42,7 @@ _SLACK_S = 2.0
 _WORKERS_S = 60.0
 """Workers that have not come by then do not come."""
 _PAUSE_S = 0.05
+"""How long a thread is waited for before runs that began meanwhile are ended too."""
 
 
 def pending(jobs: Iterable[JobT], rows: Iterable[Row]) -> tuple[JobT, ...]:

@@ -61,7 +61,7 @@ def _completion_time(instance: str, *, as_json: bool) -> None:
     with progress("bound") as tell:
         tell("computing every kind of bound")
         certificates = sorted(
-            all_bounds(question.fabric, question.communication).values(),
+            all_bounds(question.fabric, question.communication, tell).values(),
             key=lambda certificate: (-certificate.bound, certificate.kind),
         )
     if as_json:

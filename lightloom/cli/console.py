@@ -108,6 +108,7 @@ def _draw(table: RenderableType, *, err: bool) -> None:
 _PATIENCE_S = 1.0
 """Nothing is said before this, and where stderr is no terminal not more often."""
 _QUIET_S = 10.0
+"""Seconds between two lines of progress where stderr is no terminal."""
 
 
 @contextmanager

@@ -34,6 +34,7 @@ _OPERATION = (
     " reduce-scatter or scatter.  [default: the instance's]"
 )
 _MOST_PRINTED = 10_000
+"""Instructions of a table that somebody may read."""
 _STRATEGY = (
     "Strategy: steps, exchange (all-reduce), tree (broadcast, scatter), whole (reduce),"
     " spread (all but those of all-to-all and broadcast, up to 4096 nodes); of an"

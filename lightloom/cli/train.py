@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     )
 
 _MOST_US = 10**9
+"""Longest time of an option, 1000 s, as in `lightloom.core.units.MOST_PS`."""
 _MOST_BATCH = 2**40
+"""Samples of a batch; the times of their computation still fit 63 bits."""
 _TIME = click.IntRange(0, _MOST_US)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from lightloom.core.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import ItemsView, Iterator, ValuesView
+    from collections.abc import Callable, ItemsView, Iterator, ValuesView
     from importlib.metadata import EntryPoint
 
 
@@ -106,6 +106,23 @@ class Catalogue(Generic[EntryT]):
     def values(self) -> ValuesView[EntryT]:
         """Return the entries, sorted by name."""
         return self._all().values()
+
+    def usable(self, say: Callable[[str], None] | None = None) -> Iterator[EntryT]:
+        """Yield the entries, sorted by name, without those that cannot be loaded.
+
+        Parameters
+        ----------
+        say
+            Told why an entry of another package is passed over.
+        """
+        for name in self.names:
+            try:
+                entry = self.get(name)
+            except InputError as problem:
+                if say is not None:
+                    say(str(problem))
+            else:
+                yield entry
 
     def items(self) -> ItemsView[str, EntryT]:
         """Return names and entries, sorted by name."""

@@ -204,6 +204,7 @@ def number_among(known: IntArray, values: IntArray) -> IntArray:
 
 
 _HALF = 32
+"""Bits of a half of a word: halves of 2**31 rows add up in 63 bits."""
 _LOW = 2**_HALF - 1
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError, unknown_name
 from lightloom.core.record import CheckedRecord
+from lightloom.core.units import MOST_BYTES, MOST_PS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,9 +21,6 @@ SPLIT_DIMENSIONS = {
     "channel": "output channels, columns of a matrix, heads, tables",
 }
 """Dimensions that an operation may be cut along, and what they mean."""
-
-_MOST_TIME_PS = 10**15
-_MOST_BYTES = 2**60 - 1
 
 
 class Split(CheckedRecord, frozen=True):
@@ -91,9 +89,9 @@ class Split(CheckedRecord, frozen=True):
             place = f"{self.dimension}.parts"
             raise InputError(what, where=place, found=self.parts, allowed=allowed)
         for name, table, most in (
-            ("forward_ps", self.forward_ps, _MOST_TIME_PS),
-            ("backward_ps", self.backward_ps, _MOST_TIME_PS),
-            ("memory_bytes", self.memory_bytes, _MOST_BYTES),
+            ("forward_ps", self.forward_ps, MOST_PS),
+            ("backward_ps", self.backward_ps, MOST_PS),
+            ("memory_bytes", self.memory_bytes, MOST_BYTES),
         ):
             _refuse_outside(table, most, f"{self.dimension}.{name}")
 
@@ -186,7 +184,7 @@ class Operation(CheckedRecord, frozen=True):
             "output_bytes",
             "optimiser_bytes",
         ):
-            _refuse_outside([getattr(self, key)], _MOST_BYTES, f"{self.name}.{key}")
+            _refuse_outside([getattr(self, key)], MOST_BYTES, f"{self.name}.{key}")
         dimensions = [split.dimension for split in self.splits]
         if not dimensions or len(set(dimensions)) < len(dimensions):
             what = "splits have distinct dimensions, and there is one at least"
@@ -263,7 +261,7 @@ class ComputationGraph(CheckedRecord, frozen=True):
         if len(set(lengths)) > 1:
             what = "the columns src, dst, bytes differ in length"
             raise InputError(what, where=self.name, found=lengths)
-        _refuse_outside(self.bytes, _MOST_BYTES, f"{self.name}.bytes")
+        _refuse_outside(self.bytes, MOST_BYTES, f"{self.name}.bytes")
         edges = list(zip(self.src, self.dst, strict=True))
         self._refuse_dangling(edges)
         refuse_cycle(names, edges, self.name)

@@ -21,7 +21,10 @@ MadeT = TypeVar("MadeT")
 
 
 _LONGEST_SHOWN = 1000
+"""Characters of a text in a message, about ten lines."""
 _MOST_COMPARED = 10_000
+"""Names among which similar ones are looked for; more take longer than anybody waits
+for a hint."""
 _ALIKE = 0.55
 """Letters in common, as a part of all, from which on a name may be meant."""
 

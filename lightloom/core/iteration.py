@@ -10,12 +10,11 @@ import numpy as np
 
 from lightloom.core.columns import IntArray, Ragged
 from lightloom.core.errors import InputError
+from lightloom.core.units import MOST_BYTES, MOST_PS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-MOST_PS = 10**15
-MOST_BYTES = 2**60 - 1
 NO_CALL = -1
 """A transfer that is a call of its own, see `Dependencies.call`."""
 

@@ -78,6 +78,7 @@ RecordT = TypeVar("RecordT")
 
 _PATH = re.compile(r" - at `(?P<path>[^`]*)`$")
 _LONGEST_FOUND = 100
+"""Characters of a value in a message, about a line."""
 _EXPECTED = re.compile(r"^Expected (?P<expected>.*?)(?:, got .*)?$")
 _MISSING = re.compile(r"^Object missing required field `(?P<key>[^`]*)`$")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>[^`]*)`$")

@@ -12,13 +12,33 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
 
 KIB = 2**10
+"""Bytes of a kibibyte."""
 MIB = 2**20
+"""Bytes of a mebibyte."""
 GIB = 2**30
+"""Bytes of a gibibyte."""
+MEGA = 10**6
+"""The decimal prefix."""
+GIGA = 10**9
+"""The decimal prefix."""
+TERA = 10**12
+"""The decimal prefix."""
 BITS_PER_BYTE = 8
+"""Of every rate here."""
 PS_PER_S = 10**12
+"""Picoseconds of a second."""
+PS_PER_MS = 10**9
+"""Picoseconds of a millisecond."""
 PS_PER_US = 10**6
-
-_INT64_MAX = 2**63 - 1
+"""Picoseconds of a microsecond."""
+PS_PER_NS = 10**3
+"""Picoseconds of a nanosecond."""
+MOST_PS = 10**15
+"""Longest time that is read, 17 minutes: thousands of them add up in 63 bits."""
+MOST_BYTES = 2**60 - 1
+"""Largest size that is read, in bytes: its bits still fit 63 bits."""
+INT64_MAX = 2**63 - 1
+"""Largest number of a column."""
 
 
 def transmission_ps(size_bytes: int, bits_per_s: int) -> int:
@@ -62,7 +82,7 @@ def transmission_ps_columns(size_bytes: IntArray, bits_per_s: IntArray) -> IntAr
     pairs, where = _numbered(size_number * len(rates) + rate_number)
     places = (divmod(pair, len(rates)) for pair in pairs.tolist())
     durations = [transmission_ps(int(sizes[a]), int(rates[b])) for a, b in places]
-    if any(duration > _INT64_MAX for duration in durations):
+    if any(duration > INT64_MAX for duration in durations):
         what = "a transfer lasts longer than 2**63 - 1 ps, which is 106 days"
         raise InputError(what, fix="use a higher rate or fewer bytes")
     return np.array(durations, dtype=np.int64)[where]

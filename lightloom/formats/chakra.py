@@ -24,12 +24,15 @@ Attribute: TypeAlias = "int | bool | float | str | tuple[bool, ...]"
 
 _VERSION = "0.0.4"
 _MOST_NODES = 2**24
+"""Nodes of a trace, which are all held in memory."""
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
+"""Wire types of Protocol Buffers."""
 _ID, _NAME, _TYPE, _CONTROL, _DATA, _DURATION, _INPUTS, _ATTRIBUTE = (
     *(1, 2, 3, 4, 5, 7, 8, 10),
 )
 _HEADER_FIELDS = frozenset({1, 2})
 _INT32, _INT64, _BOOL, _BOOLS, _TEXT = 7, 9, 27, 28, 29
+"""Fields of an attribute, by the type of its value."""
 _UNSIGNED, _ZIGZAG = frozenset({11, 13}), frozenset({15, 17})
 _PACKED = {3: "<d", 5: "<f", 19: "<I", 21: "<Q", 23: "<i", 25: "<q"}
 """Attributes of eight or four bytes, and how they are packed."""

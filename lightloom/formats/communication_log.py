@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from lightloom.core.errors import FormatError
+from lightloom.core.units import MOST_BYTES
 from lightloom.formats.csv_table import read_table
 from lightloom.formats.text_file import open_text, whole_number
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from lightloom.formats.csv_table import TableRow
 
-MOST_BYTES = 2**60 - 1
 _COLUMNS = ("call", "bytes", "src", "dst", "nodes")
 _FORMS = {
     "AR": "AR;bytes;gpu,gpu,...",

@@ -34,7 +34,9 @@ _OTHER_COMPRESSIONS = frozenset(
     {".7z", ".br", ".bz2", ".lz", ".lz4", ".lzma", ".rar", ".xz", ".z", ".zip"}
 )
 _GZIP_LEVEL = 6
+"""gzip's own default: higher levels take several times as long for a few percent."""
 _ZSTD_LEVEL = 9
+"""Between the default, 3, and the slow levels from 16 on."""
 _BUFFER_BYTES = MIB
 
 

@@ -13,6 +13,7 @@ from msgspec import Meta
 from lightloom.core.columns import Ragged, column
 from lightloom.core.errors import FormatError, InputError
 from lightloom.core.iteration import Collectives, Dependencies, Iteration, Operations
+from lightloom.core.units import PS_PER_MS
 from lightloom.formats.json_file import read_json
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ _Count = Annotated[int, Meta(ge=1, le=2**40)]
 _Milliseconds = Annotated[float, Meta(ge=0, le=1_000_000)]
 _Bytes = Annotated[int, Meta(ge=0, le=2**60 - 1)]
 
-_PS_PER_MS = 10**9
 _CUT = re.compile(r"[1-9][0-9]{0,8}(-[1-9][0-9]{0,8})+")
 _DIMENSIONS = {
     1: ("sample",),
@@ -109,8 +109,8 @@ def read_flexflow_profile(path: str | Path) -> OperatorProfile:
             Measurement(
                 name=row.name,
                 parts=parts,
-                forward_ps=round(row.fw_time * _PS_PER_MS),
-                backward_ps=round(row.bw_time * _PS_PER_MS),
+                forward_ps=round(row.fw_time * PS_PER_MS),
+                backward_ps=round(row.bw_time * PS_PER_MS),
                 memory_bytes=row.mem_req,
             )
         )
@@ -136,6 +136,7 @@ _COMPUTES = ("FORWARD", "BACKWARD", "UPDATE")
 _CARRIES = ("COMM", "NOMINAL_COMM")
 _REDUCES = "ALLREDUCE"
 _GPU = 0
+"""The kind of device that computes, as the format numbers kinds."""
 
 _Id = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 _Task = tuple[_Id, _Id, _Id, _Milliseconds, _Bytes, list[_Id]]
@@ -262,7 +263,7 @@ class _Reader:
             self.refuse("unknown GPU", row, 2, task[2])
         rows.name.append(f"{self.kind(row).lower()} {row}")
         rows.device.append(self.gpu[task[2]])
-        rows.duration_ps.append(round(task[3] * _PS_PER_MS))
+        rows.duration_ps.append(round(task[3] * PS_PER_MS))
 
     def _reduce(self, row: int, rows: _Rows) -> None:
         task = self.raw.tasks[row]

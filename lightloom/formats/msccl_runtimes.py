@@ -103,6 +103,7 @@ RUNTIMES = {
 """The runtimes that load MSCCL XML, by name."""
 
 _ANY = 2**31
+"""No limit: more than fits memory."""
 MSCCLPP = MscclRuntime(
     "mscclpp",
     _COMMON | {"reduce-scatter": "reducescatter"},

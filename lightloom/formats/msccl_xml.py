@@ -32,9 +32,13 @@ if TYPE_CHECKING:
 
 MOST_XML_BYTES = 64 * MIB
 _MOST_DEPTH = 16
+"""Levels of elements; the format has four."""
 _MOST_ELEMENTS = 2**21
+"""Elements of a file, which are all held in memory."""
 _MOST_ATTRIBUTES = 64
+"""Attributes of an element; the format knows a dozen."""
 _LARGEST = 2**62
+"""Largest number; sums of two still fit 63 bits."""
 _CHILD = {"": "algo", "algo": "gpu", "gpu": "tb", "tb": "step"}
 _KINDS = {"s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "re", "ra", "nop"}
 _WANTED = {

@@ -51,6 +51,7 @@ _FLOW = re.compile(
 _KEYS = ("6-Flows", "7-Flows")
 _FORM = "Chunk C from S traveled over U->V [with volume X] in epoch E [via switches W]"
 _MOST_CHUNKS = 2**31 - 1
+"""Chunks of all ranks together, whose numbers are 32 bits wide."""
 _DIGITS = 5
 """Decimal places of a volume that its writer takes for exact."""
 
@@ -212,6 +213,7 @@ def _operation(
 _VARIABLE = re.compile(r"([dur])(?:_(\d{1,9})_(\d{1,9})|\[(\d{1,9}),(\d{1,9})\])")
 _COMPLETION = "CCT"
 _MOST_CELLS = 2**20
+"""Steps times planes of a dense table, 8 MB."""
 
 
 class OverlapParameters(msgspec.Struct, frozen=True):

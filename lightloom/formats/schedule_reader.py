@@ -29,6 +29,7 @@ from lightloom.core.schedule import (
     Transfers,
 )
 from lightloom.core.task import Demand
+from lightloom.core.units import INT64_MAX
 from lightloom.formats.compression import open_reading
 from lightloom.formats.schedule_records import (
     COLLECTIVE_KEYS,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 MOST_LINE_BYTES = 2**27
 """Of lines that are not steps: lists of lists take many times as much in memory."""
 MOST_STEP_LINE_BYTES = 2**30
+"""Bytes of the line of a step, which is decoded whole."""
 MOST_LINES = 2**22
 """Each is a record, which takes about a kilobyte in memory beside its columns."""
 
@@ -312,8 +314,6 @@ def _spread(value: object, rows: int) -> IntArray:
     return np.array(value, dtype=np.int64)
 
 
-_INT64_MAX = 2**63 - 1
-
 _DECODER = msgspec.json.Decoder(functools.reduce(operator.or_, RECORDS.values()))
 
 
@@ -439,6 +439,6 @@ def _refuse_wide_integers(value: object, place: str) -> None:
     elif isinstance(value, list | tuple):
         for row, inner in enumerate(value):
             _refuse_wide_integers(inner, f"{place}[{row}]")
-    elif isinstance(value, int) and not -_INT64_MAX - 1 <= value <= _INT64_MAX:
+    elif isinstance(value, int) and not -INT64_MAX - 1 <= value <= INT64_MAX:
         what, allowed = "integer too large", "-2**63 to 2**63 - 1"
         raise FormatError(what, where=place, found=value, allowed=allowed)

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 FORMAT_NAME = "lightloom-schedule"
 VERSION = 2
+"""Of the format that is written."""
 SUPPORTED_VERSIONS = (1, 2)
+"""Versions that are read."""
 
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]

@@ -20,7 +20,9 @@ _OPTIONAL = (
     *("model", "batch_size", "model_parallel", "replicas"),
 )
 _MOST_US = 10**15
+"""Latest time of a table, in microseconds: 31 years, longer than any trace."""
 _MOST = 2**40
+"""Largest count of a table; products of a count and a size in bytes are not formed."""
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ _GRIDS = {
     "1024": (32, 32),
 }
 _MOST_IN_ALL_TO_ALL = 4096
+"""Ranks of a named all-to-all: it has 16 million pairs."""
 _TRAINED_ON = (
     "ideal-switch-16",
     "lightpath-16",
@@ -65,6 +66,7 @@ _SWITCHES = {64: (4, 2 * 10**11), 256: (8, 10**11), 1024: (16, 2 * 10**11)}
 _RING_16 = Ring(nodes=16, wavelengths=8, directions=2, reach=8)
 _RING_64 = Ring(nodes=64, wavelengths=64, directions=2)
 _NETWORKS = ((2, 2, 4), (4, 4, 8), (8, 8, 16), (32, 32, 64))
+"""Groups, racks and nodes of a rack of the named RAMP networks."""
 _SIZES = {
     f"{count}{unit}": count * size
     for unit, size in (("KiB", KIB), ("MiB", MIB))

@@ -19,7 +19,7 @@ from lightloom.core.training import (
     DEFAULT_PRECISION,
     Training,
 )
-from lightloom.core.units import PS_PER_S, PS_PER_US
+from lightloom.core.units import GIGA, PS_PER_S, PS_PER_US, TERA
 from lightloom.formats.flexflow import read_flexflow_profile
 from lightloom.formats.onnx_graph import read_onnx
 from lightloom.instances.workloads import layer_graph, model_named
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 ELEMENT_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "tf32": 4}
 """Precisions, and the size of an element in memory; tf32 is fp32 there."""
-
-_TERA = 10**12
-_GIGA = 10**9
 
 
 @dataclass(frozen=True)
@@ -87,32 +84,32 @@ GPUS = {
         Gpu(
             name="a100",
             flops_per_s={
-                "fp32": 19_500 * _GIGA,
-                "tf32": 156 * _TERA,
-                "fp16": 312 * _TERA,
-                "bf16": 312 * _TERA,
+                "fp32": 19_500 * GIGA,
+                "tf32": 156 * TERA,
+                "fp16": 312 * TERA,
+                "bf16": 312 * TERA,
             },
-            memory_bytes_per_s=2_039 * _GIGA,
-            memory_bytes=80 * _GIGA,
+            memory_bytes_per_s=2_039 * GIGA,
+            memory_bytes=80 * GIGA,
             source="NVIDIA A100 Tensor Core GPU data sheet, SXM4 with 80 GB",
         ),
         Gpu(
             name="h100",
             flops_per_s={
-                "fp32": 66_900 * _GIGA,
-                "tf32": 494_700 * _GIGA,
-                "fp16": 989_400 * _GIGA,
-                "bf16": 989_400 * _GIGA,
+                "fp32": 66_900 * GIGA,
+                "tf32": 494_700 * GIGA,
+                "fp16": 989_400 * GIGA,
+                "bf16": 989_400 * GIGA,
             },
-            memory_bytes_per_s=3_350 * _GIGA,
-            memory_bytes=80 * _GIGA,
+            memory_bytes_per_s=3_350 * GIGA,
+            memory_bytes=80 * GIGA,
             source="NVIDIA H100 Tensor Core GPU architecture paper, SXM5 with 80 GB",
         ),
         Gpu(
             name="v100",
-            flops_per_s={"fp32": 15_700 * _GIGA, "fp16": 125 * _TERA},
-            memory_bytes_per_s=900 * _GIGA,
-            memory_bytes=32 * _GIGA,
+            flops_per_s={"fp32": 15_700 * GIGA, "fp16": 125 * TERA},
+            memory_bytes_per_s=900 * GIGA,
+            memory_bytes=32 * GIGA,
             source="NVIDIA V100 Tensor Core GPU data sheet, SXM2 with 32 GB",
         ),
     )
@@ -345,6 +342,7 @@ OPTIMISER_STATES = {"sgd": 0, "momentum": 1, "adam": 2}
 """Optimisers, and the numbers of 4 bytes that each keeps for a parameter."""
 
 _SINGLE_BYTES = 4
+"""Bytes of a number in single precision, in which optimisers keep theirs."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.outcome import Summarised
 from lightloom.core.task import Collective, Demand, Workload
 from lightloom.core.training import Training
+from lightloom.core.units import MOST_BYTES
 from lightloom.instances.collectives import check_collective
 
 if TYPE_CHECKING:
@@ -135,9 +136,6 @@ def task_table(task: Task | Workload | Training) -> dict[str, dict[str, object]]
     }
 
 
-_MOST_BYTES = 2**60 - 1
-
-
 def check_demand_rows(
     src: Sequence[int],
     dst: Sequence[int],
@@ -166,7 +164,7 @@ def check_demand_rows(
         )
     wrong = (tail < 0) | (tail >= node_count) | (head < 0) | (head >= node_count)
     wrong |= (tail == head) & (size != 0)
-    wrong |= (size < 0) | (size > _MOST_BYTES)
+    wrong |= (size < 0) | (size > MOST_BYTES)
     for row in np.flatnonzero(wrong)[:1].tolist():
         _refuse(src[row], dst[row], size_bytes[row], node_count, f"{where} row {row}")
 

@@ -15,7 +15,7 @@ from lightloom.core.computation import refuse_cycle
 from lightloom.core.errors import InputError, nearest, placed
 from lightloom.core.record import convert
 from lightloom.core.task import Collective, Demand, Workload
-from lightloom.formats.demand_csv import read_matrix, read_pairs
+from lightloom.formats.csv_table import read_matrix, read_pairs
 from lightloom.formats.json_file import read_toml
 from lightloom.formats.operation_graph import read_op_graph
 from lightloom.instances.collectives import check_collective
@@ -33,7 +33,9 @@ _TASKS = ("collective", "computation", "demand", "workload")
 _TABLES = ("fabric", *_TASKS)
 
 _INDENT = 4
+"""Spaces before the members of a list."""
 _WIDTH = 80
+"""Columns of a line of numbers."""
 _NUMBERS = re.compile(r"\[\n((?: *-?[0-9]+,\n)+) *\]")
 """A list of numbers, one a line. Strings have no line ends: they are escaped."""
 

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 
 _PR_SET_PDEATHSIG = 1
+"""Of prctl(2)."""
 _PR_SET_CHILD_SUBREAPER = 36
+"""Of prctl(2)."""
 _PAUSE_S = 0.001
+"""Seconds between two looks at processes that are being killed."""
 
 
 def descendants(pid: int) -> list[psutil.Process]:

@@ -184,6 +184,7 @@ def _limit(
 
 
 DEFAULT_PATHS = 2
+"""Shortest paths a circuit may take: the model grows in proportion."""
 
 
 class RoundsObjective(StrEnum):

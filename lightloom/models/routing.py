@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 Stated: TypeAlias = "tuple[dict[Edge, list[Variable]], list[tuple[int, Variable]]]"
 """What runs over each edge, and the hops that each variable stands for."""
 DEFAULT_PATHS = 4
+"""Shortest paths a request may take: the model grows in proportion, and fewer leave
+congestion that all paths would not."""
 
 
 class Form(StrEnum):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from itertools import pairwise
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any
-
-from lightloom.papers import declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -234,6 +235,13 @@ class TextClaim:
     where: str
     comparison: Comparison
     command: str = ""
+
+
+@cache
+def declared(package: str) -> dict[str, Any]:
+    """Return what the ``figures.toml`` of a folder declares: see `figures`."""
+    text = files(package).joinpath("figures.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
 
 
 def text_claims(paper: str) -> tuple[TextClaim, ...]:

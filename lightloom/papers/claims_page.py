@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
-from lightloom.papers import FIGURES, PAPERS
+from lightloom.papers import FIGURES
 from lightloom.papers.claims import CLAIM_COLUMNS, ClaimVerdict, text_claims
-from lightloom.papers.reproduction import CLAIMS_FILE, in_order
+from lightloom.papers.reproduction import CLAIMS_FILE, PAPERS, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -76,6 +76,8 @@ def verified_schedule(
 
 
 _MOST_NODES = 2**12
+"""Nodes of an all-to-all whose bounds are all computed; of more, the ports of a node
+alone."""
 
 
 def best_bound(fabric: AnyFabric, op: str, buffer_bytes: int) -> Certificate:

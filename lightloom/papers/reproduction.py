@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lightloom.papers import PAPERS, declared
-from lightloom.papers.claims import CLAIM_COLUMNS
+from lightloom.papers.claims import CLAIM_COLUMNS, declared
 from lightloom.report.panel import Panel, Series
 from lightloom.report.plots import save_plot
 from lightloom.report.tables import Column, save_csv, terminal_table
@@ -22,6 +21,17 @@ if TYPE_CHECKING:
 
     from lightloom.papers.claims import Comparison
     from lightloom.report.panel import Kind, LineStyle, Mark
+
+PAPERS = {
+    "bruck": "Bruck on shift rings",
+    "decomposition": "parallel switches with delay",
+    "lumorph": "LUMORPH",
+    "overlap": "overlapped reconfiguration",
+    "ramp": "RAMP",
+    "sipac": "SiPAC",
+    "sipml": "SiP-ML",
+}
+"""Titles of the papers, or their subjects, by what names of figures begin with."""
 
 Value: TypeAlias = int | float | str | None
 Row: TypeAlias = tuple[Value, ...]

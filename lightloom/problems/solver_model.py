@@ -68,7 +68,9 @@ def solver_answer(
 
 
 ROW_BYTES = 1900
+"""Of a row, from Pyomo to HiGHS at work: see `NONZERO_BYTES`."""
 COLUMN_BYTES = 800
+"""Of a column: see `NONZERO_BYTES`."""
 NONZERO_BYTES = 400
 """What a model costs from Pyomo to HiGHS at work, per row, column and entry.
 

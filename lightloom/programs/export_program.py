@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 
 _MOST_RANKS_TRIED = 128
+"""Ranks up to which a slower schedule is looked for that a runtime can load: each try
+is a synthesis."""
 
 
 class UnverifiedProgramError(LightloomError):
@@ -180,6 +182,7 @@ _RESERVED = 6
 _MOST_OFFSET = 2**32 - 1
 """Bytes of a buffer that an operation can reach."""
 _ALIGNMENT = 16
+"""Bytes that buffers of MSCCL++ are aligned to."""
 
 
 def plan_json(program: ChunkProgram) -> str:

@@ -33,7 +33,7 @@ from lightloom.core.schedule import (
     transfer_parts,
 )
 from lightloom.core.task import Collective
-from lightloom.core.units import MIB
+from lightloom.core.units import MEGA, MIB, PS_PER_MS
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics import load_fabric
 from lightloom.instances.fabrics.ocs import Ocs
@@ -206,6 +206,7 @@ def _rounds(
 
 
 _MOST_CHUNKS = 2**24
+"""Chunks of all GPUs together, each followed through the program in memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -533,9 +534,8 @@ OVERLAP_ALGORITHMS = {
     "ar_ring": ("all-reduce", "ring"),
 }
 """The model's algorithms: the collective, and the plan that has the same steps."""
-_BYTES_PER_MB = 10**6
 _BITS_PER_GB = 8 * 10**9
-_PS_PER_MS = 10**9
+"""Bits of the model's gigabyte."""
 _TOLERANCE = 1e-4
 """Part of a step's volume by which a solver's answer may miss it."""
 
@@ -547,8 +547,8 @@ def overlap_fabric(parameters: OverlapParameters) -> Ocs:
         nodes=_ranks(parameters),
         switches=parameters.k,
         bits_per_second_per_node=parameters.k * max(1, per_switch),
-        alpha_ps=round(parameters.T_lat * _PS_PER_MS),
-        reconfiguration_ps=round(parameters.T_reconf * _PS_PER_MS),
+        alpha_ps=round(parameters.T_lat * PS_PER_MS),
+        reconfiguration_ps=round(parameters.T_reconf * PS_PER_MS),
     )
 
 
@@ -611,7 +611,7 @@ def judged_schedule(
         schedule.step_count,
         schedule.circuit_count,
         schedule.transfer_count,
-        round(solution.completion_ms * _PS_PER_MS),
+        round(solution.completion_ms * PS_PER_MS),
     )
     return SealedSchedule.of(schedule, footer), faults
 
@@ -634,7 +634,7 @@ def _overlap_rounds(
         raise InputError(what, where=source, found=found, allowed=allowed)
     op, name = OVERLAP_ALGORITHMS[parameters.algorithm]
     n = _ranks(parameters)
-    whole = parameters.m * _BYTES_PER_MB
+    whole = parameters.m * MEGA
     # An all-to-all of the model leaves out what stays where it is.
     block = round(whole / (n - 1 if name == "direct" else n))
     if block < 1:
@@ -662,7 +662,7 @@ def _check_volume(
 ) -> None:
     """Raise if a step moves another volume than the collective's."""
     sent = np.bincount(one.src, one.chunk_hi - one.chunk_lo).max()
-    asked_mb = float(sent) * collective.chunk_bytes / _BYTES_PER_MB
+    asked_mb = float(sent) * collective.chunk_bytes / MEGA
     if abs(volume_mb - asked_mb) > _TOLERANCE * asked_mb:
         what = f"step {step + 1} moves another volume than {collective.op} needs"
         found, allowed = f"{volume_mb:.6g} MB", f"{asked_mb:.6g} MB"

@@ -9,8 +9,8 @@ import numpy as np
 
 from lightloom.core.circuit import COLUMNS, join_circuits
 from lightloom.core.errors import InputError
+from lightloom.core.units import INT64_MAX
 from lightloom.replay.transfer_rows import (
-    INT64_MAX,
     group_sums,
     run_starts,
     stable_order,

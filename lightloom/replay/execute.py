@@ -17,7 +17,12 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.task import Collective
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S, transmission_ps_columns
+from lightloom.core.units import (
+    BITS_PER_BYTE,
+    INT64_MAX,
+    PS_PER_S,
+    transmission_ps_columns,
+)
 from lightloom.instances.collectives import check_collective
 from lightloom.instances.fabrics import load_fabric
 from lightloom.replay.circuit_table import circuit_table
@@ -31,7 +36,6 @@ from lightloom.replay.timeline import (
     Utilisation,
 )
 from lightloom.replay.transfer_rows import (
-    INT64_MAX,
     NO_PLANE,
     group_sums,
     run_starts,
@@ -291,6 +295,7 @@ class Clock(Protocol):
 
 
 _NONE = -1
+"""Stands for no transfer; every duration is 0 or more."""
 
 
 class CircuitClock:

@@ -25,6 +25,7 @@ PARTS = ("reconfiguration", "alpha", "data", "idle")
 _MOST_OWNERS = 2**18
 """Of (step, node) places that are looked at together: their columns fit a cache."""
 _LOW_BITS = 32
+"""Bits of a half of a word: halves of 2**31 nodes add up in 63 bits."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 _PLANES, _STEPS, _NODES = 1, 2, 3
+"""Processes of the trace of a schedule."""
 
 
 def trace_events(schedule: Schedule, timeline: Timeline) -> list[TraceEvent]:
@@ -107,6 +108,7 @@ TraceEvent: TypeAlias = dict[str, object]
 """One event of the trace-event format; ``ts`` and ``dur`` are exact decimals."""
 
 _US_PER_PS_EXPONENT = -6
+"""A picosecond is 10**-6 microseconds."""
 
 
 class Tracks:
@@ -164,6 +166,7 @@ def _us(time_ps: int) -> Decimal:
 
 
 _DEVICES, _TRAFFIC = 2, 3
+"""Processes of the trace of an iteration, after the planes."""
 
 _Slice: TypeAlias = tuple[int, int, int, str, dict[str, int]]
 """Owner, start, minus the end, name, what the slice says."""

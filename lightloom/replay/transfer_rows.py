@@ -10,6 +10,7 @@ import numpy as np
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import FluidTransfers
 from lightloom.core.task import Collective
+from lightloom.core.units import INT64_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule, StepPart
 
 
-INT64_MAX = 2**63 - 1
 NO_PLANE = -1
+"""Stands for the plane of a transfer on a fabric without circuits."""
 BATCH_TRANSFERS = 2**16
 """About how many transfers are timed at once: their columns stay in the cache."""
 

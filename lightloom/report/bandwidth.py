@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lightloom.core.task import Collective
-from lightloom.core.units import PS_PER_S
+from lightloom.core.units import GIGA, PS_PER_S
 from lightloom.instances.collectives import op_of
 
 RATES = ("algorithm_bytes_per_s", "bus_bytes_per_s")
 """Names of both in JSON and CSV."""
-
-_GB = 10**9
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class Bandwidth:
 
     def __str__(self) -> str:
         """Return both in decimal gigabytes a second."""
-        algorithm, bus = self.algorithm_bytes_per_s / _GB, self.bus_bytes_per_s / _GB
+        algorithm, bus = self.algorithm_bytes_per_s / GIGA, self.bus_bytes_per_s / GIGA
         return (
             f"algorithm bandwidth {algorithm:,.3f} GB/s, bus bandwidth {bus:,.3f} GB/s"
         )

@@ -224,6 +224,7 @@ def _time(time_ps: int | None) -> str | None:
 
 _INSTANCE_TABLE_COLUMNS = ("fabric", "nodes#", "operations", "sizes", "schedules")
 _MOST_SIZES = 4
+"""Sizes of a family that a line lists in full."""
 
 
 def instance_table(instances: Iterable[Instance]) -> Table:

@@ -39,6 +39,7 @@ _UNDATED: dict[str, dict[str, None]] = {
 PAPER_INCHES = {"column": 3.5, "page": 7.16}
 """Widths of a column and of a page of two columns, as IEEE and ACM have them."""
 _PAPER_ROW_INCHES = 1.9
+"""Height of a row of panels, at the width of a column of a paper."""
 _PAPER_RC = {"font.size": 7.0, "axes.titlesize": 7.0, "legend.fontsize": 6.0}
 _NUMBER_INCHES = 0.36
 """Of the number above a bar or a dot."""
@@ -240,12 +241,16 @@ _MARK_DASHES = (":", "-.", (0, (6, 3)))
 
 
 _MIDDLE = 0.5
+"""Of the axis: labels stand on the side with more room."""
 
 
 _TEN = 10
+"""The base of logarithmic axes that have numbers of their own."""
 _MOST_NUMBERS = 5
 """Powers of ten at an axis: with more digits, as 1e-05, they would touch."""
 _FEW_DECADES = 10**2.5
+"""Ratio of the ends of an axis up to which 2 and 5 are numbered between powers of
+ten."""
 
 
 _CHARACTER = 0.0213
@@ -257,6 +262,7 @@ _ROOM_ABOVE = 1.07
 
 
 _FEW_NODES = 128
+"""Of a network; more are dots without a number."""
 _FEW_IN_A_ROW = 40
 """Of a network; more are not numbered."""
 _FEW_LINES = 128

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lightloom.core.certificate import gap
-from lightloom.core.units import PS_PER_S, PS_PER_US, format_bytes, format_ps
+from lightloom.core.units import GIGA, PS_PER_S, PS_PER_US, format_bytes, format_ps
 from lightloom.report.bandwidth import RATES, Bandwidth, bandwidth
 from lightloom.report.panel import Panel, Series
 from lightloom.report.tables import terminal_table
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("kind", "bound#", "witness")
 _SHOWN = 8
+"""Members of a list that fit a line."""
 _FEW_KEYS = 3
+"""Keys of a witness that fit a line with their values."""
 
 
 def bound_table(certificates: Sequence[Certificate], unit: str) -> Table:
@@ -243,7 +245,6 @@ def _us(time_ps: int | None) -> str | None:
 
 
 _BYTES = "buffer_bytes"
-_GB = 10**9
 _WIDE = 30
 """Largest value over smallest from which on an axis is logarithmic."""
 
@@ -283,14 +284,14 @@ class SweepRow:
             *(_shown(key, value) for key, value in self.values.items()),
             self.ending if time_ps is None else format_ps(time_ps),
             None if distance is None else f"{100 * distance:.1f} %",
-            None if rates is None else f"{rates.algorithm_bytes_per_s / _GB:,.2f}",
-            None if rates is None else f"{rates.bus_bytes_per_s / _GB:,.2f}",
+            None if rates is None else f"{rates.algorithm_bytes_per_s / GIGA:,.2f}",
+            None if rates is None else f"{rates.bus_bytes_per_s / GIGA:,.2f}",
         )
 
     def bus_gb_per_s(self) -> float | None:
         """Return the bus bandwidth in decimal gigabytes a second."""
         rates = self._rates()
-        return None if rates is None else rates.bus_bytes_per_s / _GB
+        return None if rates is None else rates.bus_bytes_per_s / GIGA
 
     def time_us(self) -> float | None:
         """Return the completion time in microseconds."""

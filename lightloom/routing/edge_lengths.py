@@ -257,9 +257,15 @@ class LengthProgram:
 
 
 _BLOCKS = 32
+"""Blocks that sources are cut into. Each moves by the loads the others have left, so
+more converge in fewer passes, at a search for paths and a row of loads each."""
 _BISECTIONS = 10
+"""Halvings of a step length: a thousandth is finer than the next pass can tell."""
 _FIRST_TEMPERATURE = 0.5
+"""Gap, as a share of the bound, at which cooling begins: no routing is much worse."""
 _COOLING = 0.6
+"""Part of the temperature that stays where the gap is below it. Nearer to 1 takes more
+passes, farther from it steps that are too sharp to lower anything."""
 
 
 class SmoothedRouting:
@@ -358,8 +364,13 @@ def _softmax(use: FloatArray, sharpness: float) -> FloatArray:
 _NOTHING = 1e-7
 """Part of the largest length below which one is taken for 0."""
 _MOST_MULTIPLES = 24
+"""Denominators that are tried for simple lengths; those of small cuts are below it."""
 _NEAR = 1e-3
+"""How far, in units, lengths may be from whole ones to count as such: solvers leave
+errors of about 1e-6."""
 _BITS = (8, 14, 20, 30)
+"""Bits of the longest length on each grid, coarse first: coarse lengths make short
+certificates, fine ones prove what no coarse one does."""
 
 
 def rational_lengths(length: FloatArray, capacity: IntArray) -> Iterator[EdgeLengths]:

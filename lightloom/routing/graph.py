@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 _MOST_NAMED = 32
+"""Nodes that a message names."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _MOST_LINES = 64
+"""Borders along a side: rectangles grow as their fourth power."""
 _UP, _LEFT, _RIGHT, _DOWN = range(4)
 
 

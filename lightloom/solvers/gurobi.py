@@ -69,7 +69,9 @@ CLAIMS: dict[str, tuple[SolverClaim, Limit | None]] = {
 LICENCE_SIZE = 2000
 """Most variables, and most constraints, of the licence inside the package."""
 _NO_LICENCE = 10009
+"""Gurobi's error code."""
 _TOO_LARGE = 10010
+"""Gurobi's error code for models above its size-limited licence."""
 _OURS = (
     "LogToConsole",
     "MIPGap",

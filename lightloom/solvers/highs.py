@@ -79,6 +79,7 @@ CLAIMS: dict[str, tuple[SolverClaim, Limit | None]] = {
 bring about, an objective bound or target, are unknown on purpose."""
 
 _FEASIBLE = 2
+"""HiGHS's status of a solution that is feasible."""
 _OURS = (
     "log_to_console",
     "mip_max_nodes",

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 ExtraValue: TypeAlias = bool | int | float | str
 
 _SEED_MAX = 2_000_000_000
+"""Largest seed that all solvers take: 32 bits with a sign."""
 _LONGEST_S = 10**8
 """Three years; what sets timers does not take every number."""
 _MOST_NODES = 2**31 - 1
+"""Nodes of a search tree, which solvers count in 32 bits."""
 _MOST_BYTES = 2**62
+"""Of memory: more than any machine has."""
 _MOST_THREADS = 1024
+"""More than any machine of these solvers uses well; each has a stack."""
 
 
 def _within(value: object, number: type, least: int, most: int) -> bool:

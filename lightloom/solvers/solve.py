@@ -35,6 +35,7 @@ Model: TypeAlias = Any
 BuiltT = TypeVar("BuiltT")
 
 _INFINITE = 1e20
+"""Solvers write an infinite bound as this or more."""
 _WHOLE = 1e-6
 """A bound this close to an integer stands for it, where objectives are integers."""
 

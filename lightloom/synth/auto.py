@@ -124,9 +124,9 @@ class CandidatePool:
 
 AUTO = "auto"
 
-# Where waveguides are so few that bounds say little, the search ends after this many
-# realised candidates; the baselines are realised all the same.
 _MOST_REALISED = 12
+"""Candidates after which the search ends where waveguides are so few that bounds say
+little; the baselines are realised all the same."""
 
 _WELL_ABOVE = 1.02
 """Value over bound up to which a collective is not divided among configurations too."""

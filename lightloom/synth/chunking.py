@@ -14,11 +14,14 @@ from lightloom.instances.collectives import op_of
 if TYPE_CHECKING:
     from lightloom.core.task import Collective
 
-# Blocks of at least this many chunks that differ by one differ by less than 2 %.
 _FINER = 64
+"""Blocks of at least this many chunks that differ by one differ by less than 2 %."""
 _BLOCK = 2**16
+"""Numbers whose remainders are taken at a time: an array that stays in the cache."""
 _ELEMENT_BYTES = 4
+"""Of a number that reductions add, commonly."""
 _MOST_CHUNK_IDS = 2**62
+"""Chunks of all ranks: sums of two ids still fit 63 bits."""
 
 
 def choose_chunks(collective: Collective, wanted: int) -> Collective:

@@ -103,7 +103,10 @@ def _steps(counts: IntArray, size_bytes: IntArray) -> IntArray:
 
 
 _HALVINGS = 50
+"""Halvings of a ratio: nearly as many as floating point tells apart; what is left is
+found exactly."""
 _MARGIN = 1e-12
+"""Relative margin for the rounding of floating point."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import InputError
+from lightloom.core.units import MOST_BYTES
 
 if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.task import Demand
-
-_MOST_BYTES = 2**60 - 1
 
 
 def demand_columns(
@@ -39,7 +38,7 @@ def demand_columns(
         inside = integers and 0 <= src < node_count and 0 <= dst < node_count
         if not inside or src == dst or pair in seen:
             raise InputError("invalid pair", where=where, found=pair, allowed=nodes)
-        if type(size) is not int or not 0 < size <= _MOST_BYTES:
+        if type(size) is not int or not 0 < size <= MOST_BYTES:
             what = "invalid number of bytes"
             raise InputError(what, where=where, found=size, allowed=bytes_allowed)
         seen.add(pair)

@@ -120,7 +120,7 @@ def synthesise(
     told = _plain_parameters(parameters)
     _refuse_unsound(instance)
     pool = CandidatePool(progress)
-    bounds = LowerBounds(instance.fabric, instance.communication)
+    bounds = LowerBounds(instance.fabric, instance.communication, pool.say)
     if isinstance(instance.task, Demand) and algorithm in (AUTO, RELAYS):
         _enter_demand(pool, instance, bounds, algorithm, told, seed, router)
     else:

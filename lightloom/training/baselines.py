@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isqrt
 from typing import TYPE_CHECKING
 
+from lightloom.core.units import GIGA
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.fabrics.ocs import Ocs
 from lightloom.instances.fabrics.packet_tiers import ElectricalCluster, IdealSwitch
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
 
 _SWITCHES = 16
+"""Switches that divide the rate of a node: those of the papers' examples."""
 _LASERS = 16
-"""Switches and lasers that divide the rate of a node: those of the papers' examples."""
-_GBIT = 10**9
-_WAVELENGTH_BITS_PER_S = 25 * _GBIT
+"""Lasers that do so on other fabrics."""
+_WAVELENGTH_BITS_PER_S = 25 * GIGA
 """Of SiP-ML's ring."""
 
 
@@ -58,7 +59,7 @@ def baselines(
         named[f"electrical-cluster {gbit}G"] = ElectricalCluster(
             nodes=nodes,
             bits_per_second_per_node=bits_per_second,
-            bits_per_second_per_uplink=gbit * _GBIT,
+            bits_per_second_per_uplink=gbit * GIGA,
             alpha_ps=alpha_ps,
         )
     named["ocs"] = Ocs(

@@ -30,6 +30,7 @@ PLACEMENT_RULES = {
 """Rules of placements by id, each with a sentence."""
 
 _LATEST_PS = 2**62
+"""Latest end of an operation, in picoseconds: sums of two still fit 63 bits."""
 
 
 def check_placement(placement: Placement) -> Iterator[Violation]:

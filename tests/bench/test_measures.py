@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lightloom.bench.job import execute
+from lightloom.bench.isolation import execute
 from lightloom.bench.measures import MEASURES
 from lightloom.bench.results import Ending
 from lightloom.core.errors import InputError

@@ -112,14 +112,76 @@ def test_every_command_knows_circuits_from_outside(site: Path) -> None:
     # One setting, and two steps at least, as a node hears two others at a time; then 30
     # messages of 1 MiB share 4 wavelengths of 100 Gb/s.
     least_us = 1 + 2 * 0.7 + 30 * 2**20 * 8 / (4 * 1e5)
-    bound = lightloom("bound", "star.toml")
-    assert f"no schedule ends before {least_us:.3f} us (prices)" in bound
+    rows = [line.split() for line in lightloom("bound", "star.toml").splitlines()]
+    assert ["prices", f"{least_us:.3f}", "us"] in [row[:3] for row in rows]
     lightloom("synth", "star.toml", "-o", "star.jsonl")
     assert "witness checked" in lightloom("verify", "star.jsonl")
     assert "completion time" in lightloom("replay", "star.jsonl")
     planes = lightloom("export", "star.jsonl", "--to", "csv", "-o", "-")
     assert planes.startswith("time_ps,established_ps,plane,action,src,dst,wavelengths")
     lightloom("export", "star.jsonl", "--to", "msccl", "-o", "star.xml")
+
+
+TWO_WAVELENGTHS = """
+[fabric]
+kind = "star"
+nodes = 6
+wavelengths = 2
+lasers = 1
+
+[collective]
+op = "all-gather"
+buffer_bytes = 6144
+"""
+
+
+def test_a_kind_of_bound_from_outside(site: Path) -> None:
+    """It is searched for, written, and verified; without its package it is named."""
+
+    def lightloom(*arguments: str, code: int = 0) -> str:
+        return _child(site, "-m", "lightloom", *arguments, code=code)
+
+    (site / "star.toml").write_text(TWO_WAVELENGTHS, encoding="utf-8")
+    # 6 nodes hear on 2 wavelengths: 3 segments of a setting and a portion each, and 30
+    # messages of 1 KiB share 2 wavelengths of 100 Gb/s.
+    least_us = 3 * 1 + 3 * 0.7 + 30 * 2**10 * 8 / (2 * 1e5)
+    bound = lightloom("bound", "star.toml")
+    assert f"no schedule ends before {least_us:.3f} us (hearers)" in bound
+    lightloom("synth", "star.toml", "-o", "star.jsonl")
+    assert "hearers bound" in lightloom("verify", "star.jsonl")
+    for entry_points in site.glob("*.dist-info/entry_points.txt"):
+        text = entry_points.read_text(encoding="utf-8")
+        kept = [part for part in text.split("\n\n") if "hearers" not in part]
+        entry_points.write_text("\n\n".join(kept), encoding="utf-8")
+    refused = lightloom("verify", "star.jsonl", code=1)
+    assert "certificate-kind" in refused
+    assert "unknown kind 'hearers'" in refused
+
+
+@pytest.mark.parametrize("group", ["lightloom.bounds", "lightloom.searches"])
+def test_a_broken_bound_breaks_itself_alone(site: Path, group: str) -> None:
+    """What cannot be loaded is told, and the other kinds are found as ever."""
+    name = "lost" if group.endswith("bounds") else "hearers"
+    for entry_points in site.glob("*.dist-info/entry_points.txt"):
+        text = entry_points.read_text(encoding="utf-8")
+        ours = "hearers = loom_extras.hearers_search:SEARCH"
+        entry_points.write_text(text.replace(ours, ""), encoding="utf-8")
+    _offer(site, "broken", {group: {name: "no_such_module:X"}})
+    (site / "star.toml").write_text(TWO_WAVELENGTHS, encoding="utf-8")
+    printed = _run(
+        site,
+        "import lightloom as ll\n"
+        "from lightloom.synth.bounds import usable_kinds\n"
+        "told = []\n"
+        "kinds = usable_kinds(told.append)\n"
+        f"print('prices' in kinds, {name!r} in kinds)\n"
+        "print(ll.bound('star.toml').certificates[0].kind)\n"
+        "print(*told)\n",
+    )
+    found, kind, told = printed.splitlines()
+    assert found == "True False"
+    assert kind == "prices"
+    assert told.startswith(f"entry point {group}: {name} of broken: ")
 
 
 def test_resources_from_outside_are_counted(site: Path) -> None:

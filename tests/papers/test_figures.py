@@ -10,8 +10,8 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.core.units import KIB, MIB
-from lightloom.papers import FIGURES, FOLDERS, declared, figure
-from lightloom.papers.claims import ClaimVerdict
+from lightloom.papers import FIGURES, FOLDERS, figure
+from lightloom.papers.claims import ClaimVerdict, declared
 from lightloom.papers.lumorph.training import MODELS
 from lightloom.papers.ramp.systems import GB, MB
 from lightloom.papers.sipml.setup import Trained

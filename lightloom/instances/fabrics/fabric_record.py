@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from lightloom.core.fabric import FabricTable
 
 
+MOST_NODES = 2**20
+"""Nodes of any fabric: their pairs are 2**40, whose numbers, with those of what they
+share, fit 63 bits."""
+MOST_BITS_PER_S = 10**18
+"""Rate of a node, an exabit a second: sums of a few of them still fit 63 bits."""
+
+
 class _WithNodes(Protocol):
     @property
     def nodes(self) -> int: ...

@@ -12,6 +12,8 @@ from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import (
+    MOST_BITS_PER_S,
+    MOST_NODES,
     Resources,
     WavelengthFabricRecord,
     rows_with_repeats,
@@ -24,14 +26,14 @@ if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
 
-MOST_NODES = 2**20
-MOST_BITS_PER_S = 10**18
 Size = Annotated[int, Meta(ge=1, le=MOST_NODES)]
 Count = Annotated[int, Meta(ge=0, le=10**6)]
 Rate = Annotated[int, Meta(ge=1, le=MOST_BITS_PER_S)]
 Time = Annotated[int, Meta(ge=0, le=10**15)]
 
 _STEPS = ((-1, 0), (0, -1), (0, 1), (1, 0))
+"""Rows and columns to the tile above, left, right and below: the order of edge
+numbers."""
 
 
 _MOST_DISTANCES = 2**22

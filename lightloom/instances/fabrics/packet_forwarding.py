@@ -12,8 +12,8 @@ from msgspec import Meta
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import LinkGraph, trunks
 from lightloom.instances.fabrics import FabricKind
+from lightloom.instances.fabrics.fabric_record import MOST_NODES
 from lightloom.instances.fabrics.packet_record import (
-    MOST_NODES,
     ForwardingRecord,
     HopTime,
     Nodes,

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import Usage, trunks
-from lightloom.instances.fabrics.fabric_record import FabricRecord
+from lightloom.instances.fabrics.fabric_record import MOST_NODES, FabricRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from lightloom.core.columns import IntArray
     from lightloom.core.fabric import Fabric, LinkGraph
 
-MOST_NODES = 2**20
 
 Nodes: TypeAlias = Annotated[int, Meta(ge=1, le=MOST_NODES)]
 Rate: TypeAlias = Annotated[int, Meta(ge=1, le=10**18)]

@@ -10,7 +10,11 @@ from msgspec import Meta
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
-from lightloom.instances.fabrics.fabric_record import CircuitFabricRecord, Resources
+from lightloom.instances.fabrics.fabric_record import (
+    MOST_NODES,
+    CircuitFabricRecord,
+    Resources,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +28,6 @@ BROADCAST_AND_SELECT = "broadcast-and-select"
 ROUTE_AND_BROADCAST = "route-and-broadcast"
 ROUTE_AND_SWITCH = "route-and-switch"
 
-_MOST_NODES = 2**20
 _MOST_SHARED = 2**20
 """Resources of all subnets beyond which none of them is priced: 8 MiB a column."""
 
@@ -119,9 +122,9 @@ class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
             raise InputError(
                 failed, where="fabric", found=found, fix=f"nearest {shape}: {fix}"
             )
-        if self.node_count > _MOST_NODES:
+        if self.node_count > MOST_NODES:
             what = "too many nodes"
-            allowed = f"groups * racks * nodes_per_rack <= {_MOST_NODES}"
+            allowed = f"groups * racks * nodes_per_rack <= {MOST_NODES}"
             count = self.node_count
             raise InputError(what, where="fabric", found=count, allowed=allowed)
         if self.reconfiguration_ps >= self.slot_ps:

@@ -11,6 +11,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import (
+    MOST_BITS_PER_S,
     Resources,
     WavelengthFabricRecord,
     wavelength_faults,
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
-
-MOST_BITS_PER_S = 10**18
 
 
 class Ring(WavelengthFabricRecord, frozen=True, kw_only=True):

@@ -11,8 +11,12 @@ from lightloom.core.circuit import Circuits
 from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
-from lightloom.instances.fabrics.fabric_record import Resources, WavelengthFabricRecord
-from lightloom.instances.fabrics.ring import MOST_BITS_PER_S, Ring
+from lightloom.instances.fabrics.fabric_record import (
+    MOST_BITS_PER_S,
+    Resources,
+    WavelengthFabricRecord,
+)
+from lightloom.instances.fabrics.ring import Ring
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

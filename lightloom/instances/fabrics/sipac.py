@@ -11,6 +11,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFault, Usage
 from lightloom.instances.fabrics import FabricKind
 from lightloom.instances.fabrics.fabric_record import (
+    MOST_NODES,
     Resources,
     WavelengthFabricRecord,
     wavelength_faults,
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from lightloom.core.circuit import Circuits
     from lightloom.core.columns import IntArray
 
-_MOST_NODES = 2**20
 _NOT_ONE_SWITCH = -1
+"""Stands for the level of two nodes that share no switch."""
 
 
 class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
@@ -84,9 +85,9 @@ class Sipac(WavelengthFabricRecord, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.node_count > _MOST_NODES:
+        if self.node_count > MOST_NODES:
             what = "too many nodes"
-            allowed = f"radix ** (level + 1) <= {_MOST_NODES}"
+            allowed = f"radix ** (level + 1) <= {MOST_NODES}"
             found = self.node_count
             raise InputError(what, where="fabric", found=found, allowed=allowed)
         if self.bits_per_second_per_wavelength < 1:

@@ -108,6 +108,7 @@ _STACKS = (
 
 
 _SEGMENTS = 2
+"""Sentences that BERT tells apart in its input."""
 
 
 def _build_bert(network: LayerNetwork, parameters: Mapping[str, int]) -> None:

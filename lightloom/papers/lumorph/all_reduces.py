@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lightloom.core.units import GIB, KIB, MIB, PS_PER_US, format_bytes, transmission_ps
+from lightloom.core.units import (
+    GIB,
+    KIB,
+    MIB,
+    PS_PER_NS,
+    PS_PER_US,
+    format_bytes,
+    transmission_ps,
+)
 from lightloom.papers.claims import (
     NEAR,
     above,
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
     from lightloom.report.panel import LineStyle
 
 GPUS = 256
+"""Of the paper's rack."""
 RATE_BITS_PER_S = 300 * GIB * 8
 """They take 300 GiB/s for a GPU, not 300 GB/s."""
 VALUES_US = {
@@ -357,8 +366,9 @@ _WHY_BEST = (
 
 _FIG8A_ALGORITHMS = ("lumorph-2", "lumorph-4", "multiport", "auto")
 _PAPER_DELAY_US, _SLOW_DELAY_US = 3.7, 25.0
-_PAPER_SPEEDUP = 4  # printed without decimals
-_PS_PER_NS = 1000
+"""Reconfiguration delays of the claims, in microseconds."""
+_PAPER_SPEEDUP = 4
+"""As printed, without decimals."""
 
 
 def _fig8a_rows(
@@ -375,12 +385,12 @@ def _fig8a_rows(
     switch = ideal_switch(gpus)
     ring, best = (measure(switch, buffer_bytes, name) for name in ("ring", "auto"))
     for delay in delays_ns:
-        fabric = lightpath(gpus, reconfiguration_ps=delay * _PS_PER_NS)
+        fabric = lightpath(gpus, reconfiguration_ps=delay * PS_PER_NS)
         for algorithm in _FIG8A_ALGORITHMS:
             tell(f"delay {delay / 1000:g} us, {algorithm}")
             point = measure(fabric, buffer_bytes, algorithm)
             yield (
-                *(delay * _PS_PER_NS / PS_PER_US, algorithm, point.algorithm),
+                *(delay * PS_PER_NS / PS_PER_US, algorithm, point.algorithm),
                 *(point.completion_time_us, point.every_round_us),
                 *(point.steps, point.reconfigurations, ring.completion_time_us),
                 best.completion_time_us,
@@ -506,6 +516,7 @@ def _fig8a_panels(data: Data) -> Iterator[Panel]:
 _FIG8B_ALGORITHMS = ("lumorph-2", "lumorph-4", "auto")
 
 _GBIT, _BITS_PER_GBYTE = 10**9, 8 * 10**9
+"""Bits, decimal."""
 
 
 def _fig8b_rows(

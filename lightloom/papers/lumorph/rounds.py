@@ -99,6 +99,7 @@ def pieces(fabric: Lightpath, requests: Requests, router: str, waveguides: int) 
 
 
 _PAPER_SIZE, _PAPER_LEAST_S = 128, 10.0
+"""GPUs, and seconds of its solver, as printed."""
 PATTERNS = ("lumorph-2", "lumorph-4", "permutation", "all-to-all")
 
 
@@ -166,6 +167,7 @@ _PAPERS = ("lumorph-2", "lumorph-4")
 _CURVES = tuple((name, router) for name in _PAPERS for router in ROUTERS)
 
 _PAPER_ENOUGH = 30
+"""Waveguides, as printed."""
 
 
 def _fig5_rows(

@@ -87,6 +87,7 @@ def published_logs(folder: str) -> dict[str, tuple[Call, ...]]:
 
 
 _RACKS = (4, 8, 16, 32, 64, 128, 256)
+"""Sizes of racks, in GPUs."""
 _ALGORITHMS = {
     "ring (switch)": "ring",
     "lumorph-2": "lumorph-2",
@@ -290,6 +291,7 @@ ALGORITHMS = (RING, TWO, FOUR, FREE, AUTO, BEST)
 _ON_SWITCH = {RING: "ring", BEST: "auto"}
 
 _VERY_CLOSE = 0.95
+"""What the text calls so, as a share of the throughput."""
 _SMALL, _LARGE = 256 * KIB, 64 * MIB
 _KNOTS = tuple(KIB * 4**power for power in range(10))
 """Sizes between which the times of `auto`, which chooses by the size, are lines."""

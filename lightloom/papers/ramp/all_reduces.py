@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 
 BITS_PER_S = 2_400_000_000_000
+"""Of a node, on all networks alike."""
 SIZES = tuple(2**k for k in range(4, 17))
 BUFFERS = (MB, 100 * MB, 10 * GB)
 SYSTEMS = (*STRATEGIES, "ramp")
@@ -356,6 +357,7 @@ def _fig23_claims(data: Data) -> Iterator[Comparison]:
 PRINTED_SUBGROUPS = (18, 18, 18, 27)
 """Subgroups by step, from Table 5: Lambda J, Lambda J, Lambda x, J x^2."""
 _SHOWN = 3
+"""Subgroups that have a colour of their own."""
 
 
 def _fig8_rows(tell: Tell, *, sizes: tuple[int, int, int] = (3, 3, 6)) -> Iterator[Row]:

@@ -19,7 +19,7 @@ from math import isqrt
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from lightloom.core.errors import InputError
-from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
+from lightloom.core.units import BITS_PER_BYTE, GIGA, PS_PER_NS, PS_PER_S
 from lightloom.synth.ramp.team import STEPS, per_pair
 
 if TYPE_CHECKING:
@@ -180,9 +180,6 @@ Forwarding: TypeAlias = Literal["none", "one-way", "both-ways"]
 IO_PS = 100_000
 """Between memory and transceiver, at each end of every step."""
 
-_GBIT = 10**9
-_NS = 1_000
-
 
 @dataclass(frozen=True)
 class RivalTier:
@@ -258,10 +255,10 @@ def fat_tree(inside_bits_per_s: int, outside_bits_per_s: int) -> TieredNetwork:
     through its own port; trunks never slow it down. A path crosses NVSwitch (100 ns),
     or 1, 3 or 5 switches of 350 ns; propagation adds up from 10, 50 and 1250 ns.
     """
-    inner = 2 * IO_PS + 120 * _NS
-    leaf = 2 * IO_PS + (350 + 10) * _NS
-    spine = 2 * IO_PS + (3 * 350 + 60) * _NS
-    core = 2 * IO_PS + (5 * 350 + 1310) * _NS
+    inner = 2 * IO_PS + 120 * PS_PER_NS
+    leaf = 2 * IO_PS + (350 + 10) * PS_PER_NS
+    spine = 2 * IO_PS + (3 * 350 + 60) * PS_PER_NS
+    core = 2 * IO_PS + (5 * 350 + 1310) * PS_PER_NS
     return TieredNetwork(
         "fat-tree",
         (
@@ -283,8 +280,8 @@ def torus(bits_per_s: int) -> TieredNetwork:
     return TieredNetwork(
         "2d-torus",
         (
-            RivalTier(128, both_ways, 2 * IO_PS + 156 * _NS),
-            RivalTier(512, both_ways, 2 * IO_PS + 520 * _NS),
+            RivalTier(128, both_ways, 2 * IO_PS + 156 * PS_PER_NS),
+            RivalTier(512, both_ways, 2 * IO_PS + 520 * PS_PER_NS),
         ),
         forwarding="both-ways",
         apart=True,
@@ -296,7 +293,7 @@ def topoopt(bits_per_s: int) -> TieredNetwork:
 
     The circuits are there before the collective, and never change.
     """
-    tier = RivalTier(2**16, bits_per_s, 2 * IO_PS + 260 * _NS)
+    tier = RivalTier(2**16, bits_per_s, 2 * IO_PS + 260 * PS_PER_NS)
     return TieredNetwork("topoopt", (tier,), forwarding="one-way")
 
 
@@ -311,9 +308,9 @@ def as_published() -> tuple[TieredNetwork, ...]:
     2.4 Tb/s in a server and 200 Gb/s out of it; 2.4 Tb/s; 1.6 Tb/s.
     """
     return (
-        fat_tree(2400 * _GBIT, 200 * _GBIT),
-        torus(2400 * _GBIT),
-        topoopt(1600 * _GBIT),
+        fat_tree(2400 * GIGA, 200 * GIGA),
+        torus(2400 * GIGA),
+        topoopt(1600 * GIGA),
     )
 
 

@@ -16,6 +16,7 @@ from math import log10
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
+from lightloom.core.units import GIGA, MEGA
 from lightloom.instances.fabrics.ramp import Ramp
 from lightloom.papers.claims import Point, between, fact, holds, near, not_reproducible
 from lightloom.papers.ramp.systems import beside_the_paper
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 
 NODES = 65_536
+"""Of the paper's largest RAMP."""
 NODE_GBIT_PER_S = 12_800
 """Rate of a RAMP node, which 1:1 is to match."""
 
@@ -166,6 +168,7 @@ def usd_per_gbit(cost_usd: Fraction | int, node_gbit_per_s: int) -> Fraction:
 
 
 _NUMBERS = 64
+"""Nodes of a rack."""
 _EXAMPLE = (14, 12_544, 288)
 """Groups of the paper's example, its nodes, and their rate in Tb/s."""
 
@@ -267,8 +270,8 @@ PRINTED_COSTS = {
 }
 """Transceivers, switches and billions of dollars by network and oversubscription."""
 RAMP_PRINTED_BUSD = (1.35, 2.61)
+"""Least and greatest total cost, Table 3."""
 
-_BILLION = 10**9
 _WHY_PAID = (
     "the table counts both ends of links at three levels, 6 for each port of a node;"
     " printed totals, shares and 10:1 follow from 5 on SuperPod and 4 on the fat tree"
@@ -290,7 +293,7 @@ def _table3_rows(tell: Tell) -> Iterator[Row]:
         cost, printed = tree.cost_usd(copies, items), tree.cost_usd(copies, paid)
         yield (
             *(tree.name, ratio, items, tree.switches(copies)),
-            *(cost / _BILLION, printed / _BILLION),
+            *(cost / GIGA, printed / GIGA),
             100 * items * TRANSCEIVER_USD / cost,
             float(usd_per_gbit(cost, copies * tree.port_gbit_per_s)),
         )
@@ -298,7 +301,7 @@ def _table3_rows(tell: Tell) -> Iterator[Row]:
         cost = RAMP.cost_usd(price)
         yield (
             *(f"RAMP at {price} USD", "1:1", RAMP.transceivers, RAMP.couplers),
-            *(cost / _BILLION, None, 100 * RAMP.transceivers * price / cost),
+            *(cost / GIGA, None, 100 * RAMP.transceivers * price / cost),
             float(usd_per_gbit(cost, RAMP.node_gbit_per_s)),
         )
 
@@ -311,8 +314,8 @@ def _table3_claims(_: Data) -> Iterator[Comparison]:
         yield near(f"{label}, transceivers", parts, items, "items", why=counted)
         built = tree.switches(copies)
         yield near(f"{label}, switches", switches, built, "items", why=counted)
-        cost = tree.cost_usd(copies, items) / _BILLION
-        at_paid = tree.cost_usd(copies, tree.paid_transceivers(copies)) / _BILLION
+        cost = tree.cost_usd(copies, items) / GIGA
+        at_paid = tree.cost_usd(copies, tree.paid_transceivers(copies)) / GIGA
         why = f"{_WHY_PAID}: {at_paid:.3g} BUSD"
         yield near(f"{label}, total", busd, cost, "BUSD", why=why)
     yield near("RAMP, transceivers", 2.1e6, RAMP.transceivers, "items", why=counted)
@@ -322,7 +325,7 @@ def _table3_claims(_: Data) -> Iterator[Comparison]:
 
 def _ramp_claims() -> Iterator[Comparison]:
     """Yield the claims on RAMP's cost, and on those of others beside it."""
-    low, high = (RAMP.cost_usd(price) / _BILLION for price in RAMP_TRANSCEIVER_USD)
+    low, high = (RAMP.cost_usd(price) / GIGA for price in RAMP_TRANSCEIVER_USD)
     yield near("RAMP, least total", RAMP_PRINTED_BUSD[0], low, "BUSD")
     claim = "RAMP, greatest total (Table 3)"
     yield near(claim, RAMP_PRINTED_BUSD[1], high, "BUSD")
@@ -364,6 +367,7 @@ RAMP_TRANSCEIVER_W = (Fraction("3.4"), Fraction("3.8"))
 """With receivers of a fixed wavelength, and of a tunable one."""
 SOA_W = Fraction("0.88")
 SOAS_ON_PATH = 2
+"""Amplifiers that light passes."""
 
 PRINTED_MW = {
     ("HPC SuperPod", "1:1"): 306.0,
@@ -374,9 +378,9 @@ PRINTED_MW = {
     ("DCN fat tree", "64:1"): 5.2,
 }
 RAMP_PRINTED_MW = (7.1, 8.0)
+"""Least and greatest total power, as printed."""
 PRINTED_PJ = {"HPC SuperPod": 383.0, "DCN fat tree": 400.0}
 
-_MW = 10**6
 _PAID = {"HPC SuperPod": 5, "DCN fat tree": 6}
 """Transceivers for each port of a node that the printed powers count."""
 
@@ -387,14 +391,14 @@ def _table4_rows(tell: Tell) -> Iterator[Row]:
     for tree, ratio, copies in _trees():
         watts = tree.power_w(copies, tree.transceivers_per_port)
         yield (
-            *(tree.name, ratio, float(watts / _MW)),
+            *(tree.name, ratio, float(watts / MEGA)),
             float(1000 * watts / (NODES * copies * tree.port_gbit_per_s)),
             float(tree.path_pj_per_bit),
         )
     for watts in RAMP_TRANSCEIVER_W:
         total = RAMP.power_w(watts)
         yield (
-            *(f"RAMP at {float(watts)} W", "1:1", float(total / _MW)),
+            *(f"RAMP at {float(watts)} W", "1:1", float(total / MEGA)),
             float(1000 * total / (NODES * RAMP.node_gbit_per_s)),
             float(1000 * watts / RAMP.transceiver_gbit_per_s),
         )
@@ -406,15 +410,15 @@ def _table4_claims(_: Data) -> Iterator[Comparison]:
             paper, path = PRINTED_PJ[tree.name], float(tree.path_pj_per_bit)
             yield near(f"{tree.name}, energy on a path", paper, path, "pJ/bit")
         per_port = tree.transceivers_per_port
-        whole = float(tree.power_w(copies, per_port) / _MW)
-        as_paid = float(tree.power_w(copies, _PAID[tree.name]) / _MW)
+        whole = float(tree.power_w(copies, per_port) / MEGA)
+        as_paid = float(tree.power_w(copies, _PAID[tree.name]) / MEGA)
         why = (
             f"printed with {_PAID[tree.name]} transceivers for each port of a node"
             f" ({as_paid:.4g} MW), though the energy on a path counts {per_port}"
         )
         paper = PRINTED_MW[tree.name, ratio]
         yield near(f"{tree.name} {ratio}, power", paper, whole, "MW", why=why)
-    low, high = (float(RAMP.power_w(watts) / _MW) for watts in RAMP_TRANSCEIVER_W)
+    low, high = (float(RAMP.power_w(watts) / MEGA) for watts in RAMP_TRANSCEIVER_W)
     yield near("RAMP, least power", RAMP_PRINTED_MW[0], low, "MW")
     yield near("RAMP, greatest power", RAMP_PRINTED_MW[1], high, "MW")
     per_bit = [
@@ -465,6 +469,7 @@ def _table4_panels(data: Data) -> Iterator[Panel]:
 
 
 LEAST_ON_PATH_DBM = -20.0
+"""Power below which light is not amplified well."""
 LEAST_AT_RECEIVER_DBM = -15.0
 """RAMP paper, section 4.2."""
 
@@ -536,6 +541,7 @@ class Budget:
 
 
 _ROUNDING_DB = 1e-9
+"""Room for the rounding of floating point."""
 
 
 def _fig6_compute(

@@ -178,10 +178,15 @@ def _tree(fabric: Ramp, box: Box, size_bytes: int) -> StrategyPlan:
 
 
 NODES = 65_536
+"""Of the paper's comparisons."""
 TERABIT = 10**12
+"""Bits."""
 RAMP_BITS_PER_S = 32 * 400 * 10**9
+"""Of a node: 32 transceivers of 400 Gb/s."""
 GB = 10**9
+"""Bytes."""
 MB = 10**6
+"""Bytes."""
 
 RAMP = "ramp"
 AS_PRINTED = "-as-printed"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lightloom.core.units import PS_PER_US
+from lightloom.core.units import GIGA, PS_PER_US
 from lightloom.instances.catalogue import clusters
 from lightloom.instances.collectives import COLLECTIVES
 from lightloom.instances.fabrics.packet_forwarding import Torus
@@ -101,11 +101,13 @@ def usual(fabric: AnyFabric, op: str, buffer_bytes: int) -> MeasuredCollective:
 
 
 MESSAGE_BYTES = 10**6
+"""From one unit to another."""
 OPS = {"incast": "gather", "broadcast": "broadcast", "all-to-all": "all-to-all"}
 """The paper's names, and ours."""
 GAINS = {"superpod": (3.6, 5.3), "torus": (1.4, 5.9), "bcube": (1.4, 3.4)}
 """How many times faster SiPAC is, over the three patterns, as the paper has it."""
 SMALL = 16
+"""Units of the small clusters."""
 SMALL_US = {"sipac": 617, "torus": 1454, "bcube": 2254, "superpod": 2728}
 """All-to-all on 16 units as the packet simulator of the paper gives it."""
 
@@ -230,10 +232,11 @@ def _fig4a_panels(data: Data) -> Iterator[Panel]:
 
 
 BUFFER_BYTES = 10**8
+"""Of each collective here."""
 _HYBRID_OPS = ("all-reduce", "all-to-all")
 FIXED_PORT = "superpod, 200 Gb/s ports"
-_GBIT = 10**9
 _PORT_GBIT = 200
+"""Rate of a port between servers, where it stays, in Gb/s."""
 
 
 def _fig4b_rows(
@@ -266,8 +269,8 @@ def _fig4b_rows(
 def _fabric(nodes: int, rate: int, cluster: str) -> AnyFabric:
     """Return a cluster at a rate in Gb/s."""
     if cluster != FIXED_PORT:
-        return clusters(nodes, rate * _GBIT)[cluster]
-    pod = clusters(nodes, rate * _GBIT)["superpod"]
+        return clusters(nodes, rate * GIGA)[cluster]
+    pod = clusters(nodes, rate * GIGA)["superpod"]
     assert isinstance(pod, SuperPod)
     # Never a port faster than NVLink: below 400 Gb/s they share the rate.
     ratio = max(1, rate // _PORT_GBIT - 1)
@@ -342,7 +345,9 @@ GRADIENT_BYTES = 14 * 10**6
 ALGORITHMS = ("ring", "auto")
 """The paper's ring, and the best that is known."""
 _NODES = 4
+"""Of the testbed."""
 _BITS_PER_S = 2 * 10**10
+"""Of a node of the testbed."""
 _SIPAC, _TREE = "SiPAC(2, 1)", "leaf-spine"
 
 

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from lightloom.training.training_plan import TrainingPlan
 
 GBIT = 10**9
+"""Bits."""
 PS_PER_MINUTE = 60 * PS_PER_S
 LATENCY_PS = PS_PER_US
 """Fabric latency, the least of the paper's Table 1."""
 
 FLAT, OCS, RING, DATA_PARALLEL = "Elect-Flat", "SiP-OCS", "SiP-Ring", "DP on Elect-Flat"
 UPLINKS_GBIT = (200, 400)
+"""Rates of an uplink of the electrical clusters, in Gb/s."""
 _NAMES = {"ideal-switch": FLAT, "ocs": OCS, "ring": RING}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.units import PS_PER_US
+from lightloom.core.units import MEGA, PS_PER_US
 from lightloom.papers.claims import (
     Point,
     above,
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 
 _TERABIT = 1000
+"""In Gb/s."""
 _SAME = 1.02
 """Gains up to this are none."""
 
@@ -385,7 +386,9 @@ SPEEDUPS = {
 """Speed-ups of the paper by GPUs and latency in us."""
 
 _RATE_GBIT = 10_000
+"""Of a GPU, in Gb/s."""
 _HARMFUL_US = 10
+"""Latency from which the paper sees harm, in microseconds."""
 
 
 def _table1_rows(
@@ -494,8 +497,9 @@ _TABLE1_CURVES: tuple[tuple[str, str, LineStyle], ...] = (
 
 
 _PORTS = 16
-_MB = 10**6
+"""Partners that a GPU may have."""
 _BATCH = 256
+"""Samples."""
 
 
 def _fig7_compute(
@@ -614,7 +618,7 @@ def _fig7_panels(data: Data) -> Iterator[Panel]:
         matrix, _ = _shown(data, k)
         places = range(len(matrix))
         series = [
-            Series(str(src), places, (matrix[src] / _MB).tolist()) for src in places
+            Series(str(src), places, (matrix[src] / MEGA).tolist()) for src in places
         ]
         title = f"k = {k} (MB)"
         yield Panel(title, "destination GPU", "source GPU", series, kind="matrix")

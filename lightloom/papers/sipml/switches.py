@@ -213,8 +213,11 @@ def _fig8_panels(data: Data) -> Iterator[Panel]:
 
 
 _CRITICAL_US = 300
+"""Delay, as printed, in microseconds."""
 _AS_WELL = 0.95
+"""Time over one-shot's from which both do as well."""
 _SWITCHES, _MODEL_PARALLEL, _BATCH = 16, 4, 256
+"""The paper's example."""
 
 Times = dict[tuple[float, float | None], float]
 """Minutes by (rate of a GPU in Gb/s, delay in us); ``None``: circuits that stay."""

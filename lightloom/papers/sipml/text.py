@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.units import PS_PER_US
+from lightloom.core.units import PS_PER_MS, PS_PER_US
 from lightloom.formats.training_tables import TracedJob
 from lightloom.instances.fabrics.ring import Ring
 from lightloom.papers.claims import TextClaim, between, holds, near
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from lightloom.training.job_run import ClusterRun
 
 _GPUS, _GBIT, _JOBS = 32, 1024, 30
+"""The cluster of the paper's jobs, its rate of a GPU in Gb/s, and how many jobs are
+drawn."""
 _MODEL = Trained("ncf", (4096,))
 _SIZES = (2, 4, 4, 6, 8, 12)
-_PS_PER_MS = 10**9
+"""GPUs of a job, drawn with equal chances."""
 _WHERE = "section 3.3"
 
 
@@ -69,7 +71,7 @@ def _waited_ms(run: ClusterRun, *, split: bool) -> float:
         if moment.waiting
         and (not split or devices[moment.waiting[0]] <= moment.free.free)
     )
-    return waited_ps / _PS_PER_MS
+    return waited_ps / PS_PER_MS
 
 
 @cache

@@ -50,8 +50,10 @@ what they are used for."""
 
 _HALVING = "lumorph-2"
 _BYTES_PER_MB, _BITS_PER_GB = 10**6, 8 * 10**9
+"""Decimal."""
 _MS = PS_PER_S / 1000
 _BEST, _CLOSED = 0.01, 0.001
+"""How far, relatively, a best known time and one of a closed form may be exceeded."""
 METHODS = (EVERY_STEP, ONE_SHOT, "ideal", "overlapped", "auto")
 
 
@@ -148,7 +150,9 @@ KNOWN_CUTS = {
 """Of 64 ranks, in the order of time: before which of six steps strides change."""
 OPERATIONS = ("all-to-all", "all-gather", "reduce-scatter")
 _STEP_US, _HOP_US = 1.7, 1.0
+"""Of the paper: what a step costs, and each hop of it, in microseconds."""
 _BYTES_PER_US = 10**5
+"""Of a port: 800 Gb/s."""
 _DELAYS_US = {1: 7, 8: 150}
 
 
@@ -222,6 +226,7 @@ def _bruck_compute(
 
 
 _RANKS = 64
+"""Of the tables."""
 
 
 def _bruck_claims(data: Data) -> Iterator[Comparison]:
@@ -269,7 +274,9 @@ _BRUCK_PLOT = Plot(
 
 
 _NODES = 32
+"""Of the pipeline."""
 _NOISE = 0.003
+"""Standard deviation, as a share of the largest line sum."""
 
 
 def pipeline_matrix(seed: int) -> FloatArray:
@@ -328,6 +335,7 @@ _MATRICES: dict[str, tuple[Callable[[int], FloatArray], tuple[int, ...]]] = {
 }
 _WITHIN = {_PIPELINE: 0.03, "permutations": 0.06, "permutations-noise": 0.06}
 _UNIT_BYTES, _UNIT_PS = 10**9, 10**12
+"""What 1 stands for in the matrices, where a line lasts a second."""
 
 
 def _question(matrix: FloatArray, switches: int, delay: float) -> Instance:

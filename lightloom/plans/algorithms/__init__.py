@@ -165,14 +165,7 @@ def proposed(
     taken. An algorithm of another package that cannot be imported is passed over, and
     `say` is told why.
     """
-    entries = []
-    for name in ALGORITHMS.names:
-        try:
-            entries.append(ALGORITHMS.get(name))
-        except InputError as problem:
-            if say is not None:
-                say(str(problem))
-    for entry in sorted(entries, key=lambda entry: not entry.always):
+    for entry in sorted(ALGORITHMS.usable(say), key=lambda entry: not entry.always):
         if setting.op in entry.ops and entry.along_lines >= setting.along_lines:
             for parameters in entry.proposals(setting):
                 yield entry.name, dict(parameters)

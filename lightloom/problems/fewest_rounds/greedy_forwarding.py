@@ -29,6 +29,7 @@ Counts = npt.NDArray[np.float32]
 _WORK = 2**23
 """Tiles squared times slots in all tries: a few seconds."""
 _MOST_TRIES = 96
+"""Draws on small grids, where `_WORK` would allow thousands."""
 _REACH = 1.5
 """Hops over which a copy makes others less rare, by a factor of e each."""
 _ONE_COPY = 64

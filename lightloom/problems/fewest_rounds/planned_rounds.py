@@ -71,6 +71,7 @@ _WINDOW_MOVES = 480
 _CURVE_KEPT = 0.9
 """How much of the curve the search for fewer hops begins with."""
 _ITERATIONS = 100
+"""Steps of the search for places, which stops by itself where one gains little."""
 
 
 def planned(

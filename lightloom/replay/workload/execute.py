@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.errors import InputError
-from lightloom.core.iteration import MOST_PS
-from lightloom.core.units import PS_PER_US
+from lightloom.core.units import INT64_MAX, MOST_PS, PS_PER_US
 from lightloom.replay.timeline import union_lengths
-from lightloom.replay.transfer_rows import INT64_MAX
 from lightloom.replay.workload.network import Jobs
 
 if TYPE_CHECKING:

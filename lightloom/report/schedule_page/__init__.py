@@ -100,6 +100,7 @@ def schedule_page(schedule: Schedule, title: str) -> SchedulePage:
 _MOST_ROWS = 24_000
 """Of pairs, circuits and transfers each; more are sampled by their sources."""
 _MOST_VIOLATIONS = 500
+"""Violations that a page lists; their count is told."""
 _MOST_NODES = 4096
 """Of which a page says where their time goes."""
 

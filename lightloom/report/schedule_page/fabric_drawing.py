@@ -134,6 +134,7 @@ def _number(fabric: FabricTable, key: str) -> int:
 
 
 _MOST_NODES = 2048
+"""Nodes of a drawing: more are too small to be told apart."""
 _MOST_LOADS = 100_000
 """Of all steps together; beyond, only the first steps have loads."""
 _BELOW = ("NVLink", "level 0")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _BINS = 240
 """Intervals in which use is averaged."""
 _MOST_PLANES = 64
+"""Planes that have a curve of their own: each is a row of bins in the page."""
 _MOST_CIRCUITS = 200_000
 """Of more circuits, or pairs, edges are left out: each crosses many."""
 _BETWEEN = frozenset({"waveguides", "spans", "subnets", "switch-inputs"})

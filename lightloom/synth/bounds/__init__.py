@@ -1,8 +1,9 @@
 """The search for witnesses of lower bounds on the completion time.
 
 Each module of this folder offers as ``SEARCHES`` the kinds of bound it finds witnesses
-for. A kind without a search has an empty witness: fabric and task say it all. Nothing
-rests on how a search works: `lightloom.validate` proves what it finds.
+for; so does the entry point of another package. A kind without a search has an empty
+witness: fabric and task say it all. Nothing rests on how a search works:
+`lightloom.validate` proves what it finds.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from lightloom.validate.certificates.completion_time import BOUND_KINDS
 from lightloom.validate.certificates.completion_time.step_costs import can_carry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lightloom.core.certificate import Witness
     from lightloom.core.task import Task
     from lightloom.instances.instance import AnyFabric
@@ -29,7 +32,10 @@ lost where steps are rounded to picoseconds, and no long search is worth it."""
 
 
 SEARCHES: Catalogue[WitnessSearch] = Catalogue(
-    __name__, attribute="SEARCHES", noun="kind of bound with a search"
+    __name__,
+    attribute="SEARCHES",
+    noun="search for a bound",
+    group="lightloom.searches",
 )
 """The search for a witness of each kind of bound that needs one."""
 
@@ -67,20 +73,26 @@ def find_bound(
     return Certificate(COMPLETION_TIME, kind, bound_ps, None, witness)
 
 
-def all_bounds(fabric: AnyFabric, task: Task) -> dict[str, Certificate]:
+def all_bounds(
+    fabric: AnyFabric, task: Task, say: Callable[[str], None] | None = None
+) -> dict[str, Certificate]:
     """Return the best certificate of each kind that has one, by kind.
 
-    Parameters
-    ----------
-    fabric, task
-        As of `find_bound`.
+    `say`: as of `usable_kinds`.
 
-    Notes
-    -----
     Deterministic. On a grid O((rows cols)^2) for the cuts; else near-linear.
     """
-    found = {kind: find_bound(kind, fabric, task) for kind in BOUND_KINDS}
-    return {kind: bound for kind, bound in found.items() if bound is not None}
+    bounds = {kind: find_bound(kind, fabric, task) for kind in usable_kinds(say)}
+    return {kind: bound for kind, bound in bounds.items() if bound is not None}
+
+
+def usable_kinds(say: Callable[[str], None] | None = None) -> list[str]:
+    """Return the kinds that can be loaded with their searches, sorted.
+
+    `say`: told why a kind or a search of another package is passed over.
+    """
+    lost = {*SEARCHES} - {search.name for search in SEARCHES.usable(say)}
+    return [kind.name for kind in BOUND_KINDS.usable(say) if kind.name not in lost]
 
 
 def lower_bound(fabric: AnyFabric, task: Task) -> Certificate | None:
@@ -95,15 +107,24 @@ def lower_bound(fabric: AnyFabric, task: Task) -> Certificate | None:
 
 
 class LowerBounds:
-    """Bounds on one task, computed when they are asked for, each kind once."""
+    """Bounds on one task, computed when they are asked for, each kind once.
 
-    def __init__(self, fabric: AnyFabric, task: Task) -> None:
+    `say`: as of `usable_kinds`.
+    """
+
+    def __init__(
+        self,
+        fabric: AnyFabric,
+        task: Task,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
         self._fabric, self._task = fabric, task
         self._best: Certificate | None = None
+        kinds = usable_kinds(say)
         self._left = [
-            *((kind, False) for kind in BOUND_KINDS if not _is_long(kind)),
-            *((kind, True) for kind in SEARCHES if SEARCHES[kind].quick),
-            *((kind, False) for kind in BOUND_KINDS if _is_long(kind)),
+            *((kind, False) for kind in kinds if not _is_long(kind)),
+            *((kind, True) for kind in kinds if _has_quick_search(kind)),
+            *((kind, False) for kind in kinds if _is_long(kind)),
         ]
 
     @property
@@ -140,3 +161,7 @@ class LowerBounds:
 
 def _is_long(kind: str) -> bool:
     return kind in SEARCHES and SEARCHES[kind].long
+
+
+def _has_quick_search(kind: str) -> bool:
+    return kind in SEARCHES and SEARCHES[kind].quick is not None

@@ -36,12 +36,25 @@ if TYPE_CHECKING:
 
 
 _UNIT = 10**12
+"""What weights of a line add up to at most, in whole numbers: rounded down, they lose a
+part in 10**12 each."""
 _MOST_TRIED = 6
+"""Numbers of configurations that are tried, from the fewest on: each takes a linear
+program."""
 _MOST_UNITS = 64
+"""Lasers of a node up to which covers are looked for: the table of a line grows as
+their square."""
 _COVER_WORK = 1_000_000_000
+"""Operations of the search for covers at most: each box costs some, and a demand may
+need any number of boxes."""
 _COVER_WORK_A_PAIR = 2_000_000
+"""The same for each pair, so that small demands are answered sooner."""
 _STEPS = 8
+"""Steps in which a cover is raised towards the goal. More come nearer to what can be
+proven, and each is a search of its own."""
 _MOST_PAIRS = 20_000
+"""Pairs of a demand up to which weights are looked for: the linear programs grow with
+them."""
 
 
 def _find(fabric: AnyFabric, task: Task) -> Witness | None:
@@ -187,12 +200,23 @@ SEARCHES = WitnessSearch("configurations", _find, long=True)
 
 
 _KEPT = 6
+"""Prices that refuted the last boxes, tried first: neighbours fall to the same ones,
+and each that does not costs a look at all units."""
 _TURNS = 60
+"""Steps of the ascent of prices; each goes through the table of all combinations."""
 _RISE = 0.7
+"""How much the price of a duration rises that is twice as busy as it may be, as a
+logarithm, in the first turn. Larger prices swing, smaller ones arrive late."""
 _WHOLE = 1000
+"""The largest price, in whole numbers: a thousandth is the margin that prices must win
+by."""
 _MOST_COMBINATIONS = 20_000
+"""Ways to give a pair units of each duration, a table that each turn goes through."""
 _FINEST = 400
+"""Part of the total time, one in so many, below which the widest side of a box is not
+halved: the search gives up."""
 _CALL = 20_000
+"""What a call costs beside its table, in the operations that `_COVER_WORK` counts."""
 
 
 class CoverSearch:

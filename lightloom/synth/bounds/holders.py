@@ -36,6 +36,8 @@ _NO_TABLES: Witness = {
     "multipliers": [],
 }
 _MOST_PORTIONS = 16
+"""Portions for which prices are looked for: the linear program has a price for each
+pair of them."""
 _FINE = 2**30
 """The largest weight that a portion has in all, in whole numbers."""
 _MORE = 2**5

@@ -52,8 +52,13 @@ if TYPE_CHECKING:
 _MOST_TOGETHER = 24
 """Classes up to which two at a time are tried too."""
 _MOST_ROWS = 60
+"""Costs of messages that the program has at most, each from the prices of the one
+before; an eighth of it above 128 ranks, where each is long to compute."""
 _MOST_DENOMINATOR = 1000
+"""Of simple lengths, as at vertices of the program."""
 _FINE = 2**20
+"""The largest length where none are simple: as whole numbers lengths are off by a part
+in a million."""
 
 
 @dataclass(frozen=True, eq=False)

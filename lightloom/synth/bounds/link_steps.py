@@ -64,8 +64,13 @@ _NO_STEPS: Witness = {
     "potentials": [],
 }
 _MOST_RANKS = 64
+"""Ranks of the long search: classes of pairs, and so the programs, grow as their
+square."""
 _MOST_STEPS = 512
+"""Steps that a table is made for at most: its proof goes through all of them."""
 _ALL_WORK = 28_000
+"""Size of all programs of a search together: some three of the largest that
+`PotentialProgram` takes."""
 _SETTLED = 500
 """A bound that more tables would raise by less than this part of it is good enough."""
 _MOST_RISES = 900
@@ -73,9 +78,12 @@ _MOST_RISES = 900
 _FEW_RANKS = 16
 """Ranks up to which places are all told apart for two steps."""
 _FEW_CLASSES = 6
+"""Relations of a link to the root that are told apart; each has its prices in each
+step."""
 _NEAR = 4
 """Relations from which on all others are alike where they are many."""
 _MOST_DIGITS = 3
+"""Digits of the boxes that ranks are laid out in, as fabrics have dimensions."""
 _FINE = 55440
 """The highest potential: simple fractions of it are whole numbers."""
 

@@ -32,9 +32,12 @@ if TYPE_CHECKING:
 __all__ = ["FEWEST_ENDS", "PotentialProgram"]
 
 FEWEST_ENDS, _MOST_ENDS = 4, 16
+"""First and last steps of spans: with fewer no span tells steps apart enough, and the
+program grows with each up to the most."""
 _MOST_WORK = 9_000
 """Largest linear program: a second or two of a processor."""
 _NEAR_ENOUGH = 1e-5
+"""Gap of the interior point, below what rounding potentials to whole numbers loses."""
 
 
 @dataclass(frozen=True, eq=False)

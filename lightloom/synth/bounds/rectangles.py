@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
 
 _MOST_TOTAL = 2**62
+"""Bytes of a demand whose prefix sums are exact in 63 bits."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,10 +30,15 @@ if TYPE_CHECKING:
 
 
 _MOST_TABLES = 7
+"""Numbers of steps that are looked at: bounds of those beside them follow by prices of
+their neighbours."""
 _MOST_WORK = 64 * 80
 """Largest product of nodes and steps: a second of a processor."""
 _MOST_CUTS = 12
+"""Cuts of the program for one number of steps; it mostly ends earlier, by `_CLOSE`."""
 _CLOSE = 0.004
+"""Gain that a further cut may promise, in prices that add up to 1, and is not made
+for."""
 _BENDS = (0.0, 0.08, 0.2, 0.4, 0.7, 1.0)
 """Where the line of prices bends, as parts of all steps."""
 

@@ -17,13 +17,19 @@ if TYPE_CHECKING:
 class WitnessSearch:
     """How witnesses of one kind of bound are found.
 
-    `name`: the kind, one of
-    `lightloom.validate.certificates.completion_time.BOUND_KINDS`. `find`: returns the
-    best witness it can find for a fabric that can carry something and a task that is
-    sound for it, in a certificate if the kind's `prove` was asked of it already;
-    ``None`` where the kind has nothing to say. `long`: whether that may take as long as
-    the search for a schedule. `quick`: the same of such a kind in little time, as far
-    as that goes; ``None`` where it does not.
+    Attributes
+    ----------
+    name
+        The kind, one of `lightloom.validate.certificates.completion_time.BOUND_KINDS`.
+    find
+        Returns the best witness it can find for a fabric that can carry something and
+        a task that is sound for it, in a certificate if the kind's `prove` was asked of
+        it already; ``None`` where the kind has nothing to say.
+    long
+        Whether that may take as long as the search for a schedule.
+    quick
+        The same of such a kind in little time, as far as that goes; ``None`` where it
+        does not.
     """
 
     name: str

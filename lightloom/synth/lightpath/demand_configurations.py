@@ -36,13 +36,24 @@ if TYPE_CHECKING:
     from lightloom.synth.demand_configurations.lines import Lines
 
 _MOST_SHAPES = 2
+"""Lengths of units, best promise first, that are laid out and lit: each takes a
+placement of all units."""
 _FULLER = 4 / 3
+"""How much longer a cut needs than any node where only cuts are looked at: below,
+either may be what holds a demand up."""
 _FEW_UNITS = 1_400
+"""Units up to which cuts may be filled to the last waveguide; of more, a part is left
+free, so that all find a place."""
 _SOME_UNITS = 2_400
+"""Units up to which divisions are searched between cuts as well: placing them takes
+time for each unit, and for each that it pushes aside."""
 _FULL = 0.95
 """Of the waveguides across a cut, what so many units may take."""
 _MOST_LASERS = 64
+"""Lasers up to which units are laid out: their tables grow with the lasers of a
+node."""
 _MOST_PAIRS = 6_000
+"""Pairs up to which units are laid out: each unit is placed by itself."""
 
 
 def realised_divisions(

@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from lightloom.instances.fabrics.lightpath import Lightpath
 
 MOST_RANKS = 32
+"""Ranks up to which pairs, 992, are divided one by one."""
 _PIECES = 480
+"""Chunks of a block: many divisors, so that shares of configurations are near whole
+chunks; more chunks make longer files."""
 _MOST_PRODUCT = 2**60
+"""Bytes of a block times its chunks: twice that is formed in 63 bits."""
 
 
 def divided_all_to_all(

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 
 _CHANGES = 100
+"""Changes that are tried in nesting units into configurations: each nests all of them
+anew."""
 _WORK_A_PAIR = 3_000_000
+"""Operations of the search for short durations, for each pair."""
 _FULL = 0.95
 """Of the waveguides across a cut, what light paths that push aside may take."""
 
@@ -192,7 +195,11 @@ class FewWaveguides:
 
 
 _TURNS = 30
+"""Placements for each light path, on average, before those that are left are placed
+only where they fit."""
 _HISTORY = 0.25
+"""What a place costs more each time it was fought for. Larger drives paths to detours,
+smaller keeps them fighting."""
 
 
 class LightPathPlacement:

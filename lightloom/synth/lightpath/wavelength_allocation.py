@@ -12,6 +12,8 @@ import numpy as np
 from lightloom.core.units import transmission_ps
 
 _MOST_COMBINATIONS = 4096
+"""Ways to divide lasers that are all tried; of more, the slowest classes get one more
+each while that helps."""
 
 RoundSizes: TypeAlias = tuple[int, tuple[int, ...]]
 """How often a round occurs, and the bytes each lane moves in it (0: unused)."""

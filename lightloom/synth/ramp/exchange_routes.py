@@ -56,9 +56,6 @@ if TYPE_CHECKING:
     from lightloom.synth.ramp.node_box import Followed
 
 
-MOST_PHASES = 4
-
-
 @dataclass(frozen=True, eq=False)
 class Routes:
     """The way of every block of an all-to-all.
@@ -234,9 +231,15 @@ def _fewest(product: int, weights: list[int]) -> tuple[int, ...]:
 MOST_NODES = 256
 """Most nodes of a box for which routes are searched."""
 _MOST_HOPS = 3
+"""Hops of a route: there are as many slots to the power of hops."""
 _MORE_SHIFTS = 5
+"""Numbers of shifts from the fewest on: more shifts balance loads, and each costs a
+setting."""
 _TRIALS = 24
+"""Draws for each number of shifts; each takes a search of all displacements."""
 _PASSES = 2
+"""Times that each displacement chooses: in the first it does not know who comes after
+it."""
 
 _Found = tuple[tuple["Shift", ...], "IntArray", "IntArray"]
 

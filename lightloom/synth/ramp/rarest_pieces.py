@@ -59,8 +59,12 @@ and the product beyond which no other number of pieces is tried."""
 _MOST_MATCHED = 64
 """Nodes that are matched at once."""
 _NOISE = 0.01
+"""Weight of chance in what a message is worth: it decides between nearly equal ones
+only."""
 _PRIMES = (7919, 104_729, 1_299_709)
+"""Factors that mix row, column and turn without order."""
 _MODULUS = 2_147_483_647
+"""A prime, 2**31 - 1."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,8 +39,12 @@ if TYPE_CHECKING:
 
 
 _MOST_BYTES = 2**62
+"""Bytes of a round; sums of two still fit 63 bits."""
 _MOST_SEGMENT_COUNTS = 48
+"""Numbers of segments that are compared, one after another at first, then an eighth
+apart: so many reach from 1 to 1,663."""
 _HALVINGS = 24
+"""Halvings of the size of a slot, to 6 parts in 10**8 of the largest message."""
 _LARGER = 50
 """Slots grow by a fiftieth until all are found."""
 

@@ -59,7 +59,10 @@ if TYPE_CHECKING:
 _WORK = 2**16
 """Displacements that are tried in all for one number of shifts, about."""
 _LEAST_TRIALS = 12
+"""Draws for one number of shifts on the largest boxes."""
 _MORE_SHIFTS = 6
+"""Numbers of shifts from the fewest on: the first with a draw that reaches all is
+taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,6 +239,7 @@ SPREAD_OPS = tuple(_SWEEPS)
 
 Orders = tuple[int, int, int]
 _NO_HUBS = (1, 1, 1)
+"""Orders of the subgroups where each node is for itself."""
 _Move = tuple[Shift, tuple["IntArray", "IntArray"], "IntArray", Op]
 """Circuits, the places that send and hear, the parts that move, and what for."""
 

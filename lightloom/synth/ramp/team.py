@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 STEPS = (1, 2, 3, 4)
+"""The paper's four steps."""
 
 # Columns of communication group, rack, and number in the rack.
 Places = tuple["IntArray", "IntArray", "IntArray"]

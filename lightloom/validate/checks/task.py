@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
+from lightloom.core.units import MOST_BYTES
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import check_collective, op_of
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.task import Demand, Task
 
-MOST_BYTES = 2**60 - 1
-"""Most bytes of one demand row or one fluid transfer."""
 MOST_CHUNKS = 2**62
 """Most chunk ids of a collective, so that they are exact in 64 bits."""
 

@@ -9,9 +9,9 @@ import numpy as np
 from lightloom.core.columns import distinct, exact_sums
 from lightloom.core.schedule import FluidTransfers, Op, Transfers, transfer_columns
 from lightloom.core.task import Collective
+from lightloom.core.units import MOST_BYTES
 from lightloom.core.violation import Violation
 from lightloom.instances.collectives import op_of
-from lightloom.validate.checks.task import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

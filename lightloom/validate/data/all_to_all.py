@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MOST_ITEMS = 2**26
 """Most items that are followed for a whole schedule."""
 _ITEMS_A_TRANSFER = 4
+"""Items for each transfer up to which items are followed one by one: where a transfer
+moves more, it is cheaper to follow ranges of chunks."""
 ITEMS_AT_A_TIME = 2**17
 """About how many items are moved at a time, that they stay in the cache."""
 

@@ -302,6 +302,7 @@ class _Block:
 
 
 _SHOWN = 4
+"""Ranks that a message names."""
 
 
 def check_postcondition(

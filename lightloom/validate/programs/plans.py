@@ -75,11 +75,15 @@ PROXIED = "port"
 MOST_OPERATIONS = 64
 """Operations of a thread block."""
 _MOST_CHANNELS = 16
+"""Channels of a thread block, in MSCCL++."""
 _MOST_CHANNELS_OF_OPERATION = 8
+"""Of an operation, in MSCCL++."""
 _MOST_BUFFERS_OF_OPERATION = 10
+"""Of an operation, in MSCCL++, read or written."""
 MOST_SEMAPHORES = 16
 """Semaphores of an operation."""
 _MOST_BARRIERS = 16
+"""Barriers of a GPU, in MSCCL++."""
 
 
 def unfollowed(plan: ExecutionPlan) -> str:

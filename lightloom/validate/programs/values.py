@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _MOST_SHOWN = 3
+"""Wrong chunks that a message describes."""
 
 
 class _Value(NamedTuple):

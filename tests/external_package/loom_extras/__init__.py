@@ -1,1 +1,1 @@
-"""A package that is no part of lightloom: a fabric, an algorithm and a solver."""
+"""No part of lightloom: a package with fabrics, an algorithm, a bound and a solver."""

@@ -1,4 +1,6 @@
-"""The completion time, and kinds of lower bound on it: one a file of this folder.
+"""The completion time, and kinds of lower bound on it.
+
+They are the files of this folder, and what other packages offer as entry points.
 
 Every bound is a theorem of the schedule semantics, whatever the algorithm; its proof
 is in the docstring of its module. How witnesses are found is no matter of theirs.
@@ -32,7 +34,7 @@ __all__ = [
 
 
 BOUND_KINDS: Catalogue[BoundKind] = Catalogue(
-    __name__, attribute="BOUND", noun="kind of bound"
+    __name__, attribute="BOUND", noun="kind of bound", group="lightloom.bounds"
 )
 """Every kind of bound on the completion time, by name."""
 

@@ -19,10 +19,16 @@ if TYPE_CHECKING:
 class BoundKind:
     """One kind of argument; each module of this folder offers one as ``BOUND``.
 
-    `prove`: returns the bound, in picoseconds, that a witness proves for a sound task,
-    by arithmetic alone; raises `WitnessError`. `straight`: whether the proof rests on
-    each byte of a demand taking one circuit, so that it says nothing of demands that
-    allow relays.
+    Attributes
+    ----------
+    name
+        ``kind`` of its certificates.
+    prove
+        Returns the bound, in picoseconds, that a witness proves for a sound task, by
+        arithmetic alone. Raises `WitnessError`.
+    straight
+        Whether the proof rests on each byte of a demand taking one circuit, so that it
+        says nothing of demands that allow relays.
     """
 
     name: str

@@ -103,8 +103,9 @@ if TYPE_CHECKING:
 _MOST_CONFIGURATIONS = 2**20
 """More than any demand needs: a check takes as long as there are configurations."""
 _ROW = 5
+"""Integers of a row of weights."""
 _COVER_HEAD = 3
-"""Integers of a row of weights, and in front of the walk of a cover."""
+"""Integers in front of the walk of a cover."""
 
 
 def _prove(fabric: AnyFabric, task: Task, witness: Witness) -> int:
@@ -286,6 +287,7 @@ _MOST_PRICE = 2**40
 _MOST_CORNERS = 2**6
 """Corners of a box that are looked at one by one."""
 _HALVED, _SPLIT, _WEIGHED = -1, -2, -3
+"""Codes of a walk over boxes: what is done to the next one."""
 
 LineKey: TypeAlias = tuple[int, int]
 """A node and 0 for what it sends, 1 for what it receives; a cut and 2."""

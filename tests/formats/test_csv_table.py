@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lightloom.core.errors import FormatError, InputError
 from lightloom.core.task import Demand
-from lightloom.formats.demand_csv import read_matrix, read_pairs
+from lightloom.formats.csv_table import read_matrix, read_pairs
 from lightloom.instances.instance_file import parse_instance
 
 if TYPE_CHECKING:
