@@ -116,7 +116,7 @@ _LONG, _SHORT = (100, 150), (24, 0)
 """Last rounds, and trees that are kept from one to the next, of those with a share all:
 for very few loads, and for more."""
 _UNPROVEN = 10
-"""Rounds from one look at what is proven to the next: a look takes as long as a round."""
+"""Rounds from one look at what is proven to the next: a look takes a round's time."""
 _MOST_DIVIDED = 2**20
 """Loads beyond which a linear program of all trees takes longer than some rounds."""
 _ENOUGH = 1e-4
