@@ -61,7 +61,7 @@ class PacketRealiser(Realiser[PacketT]):
 
         `task`: on this fabric, of few enough ranks for a row for each pair of them.
         """
-        return _network(self.fabric, task.nodes, self._symmetry)
+        return _network(_ByTable(self.fabric), task.nodes, self._symmetry)
 
     def arrange(self, task: Collective) -> Arrangement:
         """Return the order of the task, with the box where all nodes take part.
@@ -92,14 +92,29 @@ class PacketRealiser(Realiser[PacketT]):
         return Realisation((), parts)
 
 
+class _ByTable:
+    """A fabric that equals every other with the same table, whatever its fields."""
+
+    def __init__(self, fabric: PacketFabric) -> None:
+        self.fabric = fabric
+        self._table = fabric.table()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByTable) and self._table == other._table
+
+    def __hash__(self) -> int:
+        return hash(str(self._table))
+
+
 @functools.lru_cache(maxsize=4)
 def _network(
-    fabric: PacketFabric, nodes: tuple[int, ...], symmetry: tuple[int, ...]
+    known: _ByTable, nodes: tuple[int, ...], symmetry: tuple[int, ...]
 ) -> RankNetwork:
     """Return the links between nodes, the same object for the same ones.
 
     So operations and sizes share what is searched on it, beyond one synthesis.
     """
+    fabric = known.fabric
     routes = PairRoutes.of(fabric, nodes)
     links, place = np.unique(routes.link, return_inverse=True)
     rate = fabric.link_bits_per_s(links).astype(np.float64)
