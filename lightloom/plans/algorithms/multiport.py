@@ -1,4 +1,4 @@
-"""All-gather, reduce-scatter and all-reduce on circulants; broadcast and reduce by them.
+"""All-gathers and reductions on multiport circulants; broadcasts that end with them.
 
 The k-port all-gather of Bruck, Ho, Kipnis, Upfal and Weathersby (1997), its
 reversal, and both one after the other.
