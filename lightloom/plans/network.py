@@ -63,13 +63,18 @@ class RankNetwork:
         return _full(ranks)
 
     def turned(self) -> RankNetwork:
-        """Return the network with all messages turned around, always the same one."""
-        return self._turned
+        """Return the network with all messages turned around, always the same one.
+
+        Itself where that only names links otherwise: what is searched serves both ways.
+        """
+        return self if self._turned is None else self._turned
 
     @cached_property
-    def _turned(self) -> RankNetwork:
+    def _turned(self) -> RankNetwork | None:
         src, dst = np.divmod(self.pair, self.ranks)
-        return replace(self, pair=dst * self.ranks + src)
+        turned = replace(self, pair=dst * self.ranks + src)
+        marks = [sorted(link_marks(one.message_ps())) for one in (self, turned)]
+        return None if marks[0] == marks[1] else turned
 
     @cached_property
     def linked(self) -> bool:

@@ -1,4 +1,4 @@
-"""All-gather, reduce-scatter and all-reduce on multiport circulant digraphs.
+"""All-gathers and reductions on multiport circulants; broadcasts that end with them.
 
 The k-port all-gather of Bruck, Ho, Kipnis, Upfal and Weathersby (1997), its
 reversal, and both one after the other.
@@ -14,6 +14,7 @@ import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
+from lightloom.plans.algorithms.tree import tree_rounds
 from lightloom.plans.parameters import Ports
 from lightloom.plans.plan import Partition, reversed_rounds
 
@@ -161,7 +162,7 @@ def _pieces(ranks: int, ports: int, held: int, size: int) -> list[tuple[int, int
     return found
 
 
-def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
+def _circulant_proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
     """Propose any number of peers, near ranks first or not."""
     for peers in setting.peer_counts():
         yield {"ports": peers}
@@ -169,11 +170,54 @@ def _proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
             yield {"ports": peers, "signed": True}
 
 
-ALGORITHM = AlgorithmEntry(
-    name="multiport",
-    summary="k-port circulant: fewest rounds and least data together, any n",
-    ops=Multiport.ops,
-    make=Multiport,
-    proposals=_proposals,
-    always=True,
+class ScatterGather(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True):
+    """A tree scatters blocks from the root, a circulant all-gathers them; or back.
+
+    Twice the rounds of a tree, and about 2 B bytes through each rank's ports however
+    many ranks there are, where a tree sends k B for k ports in every round. Blocks
+    may be uneven.
+    """
+
+    ops: ClassVar[tuple[str, ...]] = ("broadcast", "reduce")
+
+    ports: Ports = None
+
+    def _chunks(self, ranks: int, ports: int) -> int:
+        """Return what the all-gather would like."""
+        return Multiport(ports=self.ports).granularity(ranks, ports)
+
+    def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
+        """Return the rounds; reduce is the reversal of broadcast."""
+        ports = ports if self.ports is None else self.ports
+        ranks, chunks = collective.rank_count, collective.chunk_count
+        scatter = tree_rounds(collective, ports, scatters=True)
+        gather = Circulant(ranks, chunks, ports).rounds(mirrored=False)
+        if collective.op == "reduce":
+            back = reversed_rounds(scatter, Op.COPY)
+            return [*reversed_rounds(gather, Op.REDUCE), *back]
+        return [*scatter, *gather]
+
+
+def _peer_proposals(setting: Setting) -> Iterator[Mapping[str, object]]:
+    """Propose any number of peers."""
+    for peers in setting.peer_counts():
+        yield {"ports": peers}
+
+
+ALGORITHM = (
+    AlgorithmEntry(
+        name="multiport",
+        summary="k-port circulant: fewest rounds and least data together, any n",
+        ops=Multiport.ops,
+        make=Multiport,
+        proposals=_circulant_proposals,
+        always=True,
+    ),
+    AlgorithmEntry(
+        name="scatter-gather",
+        summary="broadcast and reduce of large buffers by blocks",
+        ops=ScatterGather.ops,
+        make=ScatterGather,
+        proposals=_peer_proposals,
+    ),
 )

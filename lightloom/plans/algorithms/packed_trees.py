@@ -104,9 +104,11 @@ class PackedTrees(NetworkAlgorithm, frozen=True, forbid_unknown_fields=True):
 
 
 _ROUNDS = 60
-_MORE_ROUNDS = 100
 _FEW_RANKS = 32
-"""Ranks up to which the search goes on for longer."""
+"""Ranks up to which the search ends with linear programs."""
+_FEW_BLOCK_ROUNDS, _FEW_ROOT_ROUNDS = 40, 100
+"""Rounds before that: blocks of all ranks gain nothing by more than 40, while
+broadcasts among 16 ranks lose up to 1.5 % by them."""
 _TREES = 8
 """Trees that are looked for at the prices of a round."""
 _FEW_LOADS = 200
@@ -115,6 +117,12 @@ _VERY_FEW_LOADS = 50
 _LONG, _SHORT = (100, 150), (24, 0)
 """Last rounds, and trees that are kept from one to the next, of those with a share all:
 for very few loads, and for more."""
+_UNPROVEN = 10
+"""Rounds from one look at what is proven to the next: a look takes a round's time."""
+_MOST_DIVIDED = 2**20
+"""Loads beyond which a linear program of all trees takes longer than some rounds."""
+_ENOUGH = 1e-4
+"""Parts by which a packing, or its whole chunks, may be slower than the best."""
 _PATIENCE = 24
 _LAST_TREES = 12
 _LITTLE = 1e-7
@@ -192,13 +200,18 @@ def packed_trees(
         images = _unlike(_averaged(message_ps, images[:1]), images)
     if not imaged:
         images = images[:1]
-    search = _Search(_averaged(message_ps, images), steps, root)
-    search.begin(firsts[firsts != root].tolist())
-    rounds = _MORE_ROUNDS if network.ranks <= _FEW_RANKS else _ROUNDS
-    for number in range(rounds):
-        search.round(number / (rounds - 1))
-    if network.ranks <= _FEW_RANKS or search.load[0].size <= _FEW_LOADS:
-        search.finish()
+    averaged = _averaged(message_ps, images)
+    firsts = firsts[firsts != root]
+    # Blocks of all ranks often need few steps, whose best is proven at once.
+    for fewer in range(1 if translated else steps, steps + 1):
+        search = _Search(averaged, fewer, root)
+        search.begin(firsts.tolist())
+        if translated and search.proven():
+            break
+    else:
+        few = _FEW_BLOCK_ROUNDS if translated else _FEW_ROOT_ROUNDS
+        rounds = few if network.ranks <= _FEW_RANKS else _ROUNDS
+        search.improve(rounds, proves=translated)
     return _imaged(search, images, _averaged(message_ps, images[:1]))
 
 
@@ -283,6 +296,20 @@ class _Search:
             self._add(cheapest_tree(cost, start, moves) for start in starts)
         self.share = np.full(len(self.trees), 1 / len(self.trees))
 
+    def improve(self, rounds: int, *, proves: bool) -> None:
+        """Look for better trees in so many rounds.
+
+        `proves`: whether to end where trees are proven the best. Those of one root
+        hardly ever are: the proof does not see that groups of ranks, or the root's own
+        links, are crossed by every tree.
+        """
+        for number in range(rounds):
+            self.round(number / (rounds - 1))
+            if proves and number % _UNPROVEN == 0 and self.proven():
+                return
+        if self.ranks <= _FEW_RANKS or self.load[0].size <= _FEW_LOADS:
+            self.finish()
+
     def _over(self, first: int, begin: int = 1) -> IntArray:
         """Return the steps of a tree in which one rank hears first, all others last."""
         heard = np.full(self.ranks, self.steps)
@@ -301,6 +328,24 @@ class _Search:
         for _ in range(_MOVES):
             self._move(power)
         self.keep(self.share, _LEAST_SHARE)
+
+    def proven(self) -> bool:
+        """Whether no trees are faster than the best shares of those found so far.
+
+        Prices of links that add up to 1 bound the time of any packing, in however many
+        steps: a step lasts at least as long as its loads at these prices, and every
+        rank but the root hears over some arc, which costs at least the cheapest one.
+        """
+        if self.load.size > _MOST_DIVIDED:
+            return False
+        value, price, share = divided(self.load)
+        mean = price.mean(axis=0, keepdims=True)
+        cheapest = self._message_cost(mean / mean.sum()).min(axis=(0, 1))
+        least = cheapest.sum() - cheapest[self.root]
+        if value > least * (1 + _ENOUGH):
+            return False
+        self.share = share
+        return True
 
     def keep(self, share: FloatArray, least: float) -> None:
         """Keep the trees that have shares above the least, and give them all."""
@@ -358,9 +403,14 @@ class _Search:
 
         `price`: of a link's time in each step, shape (steps, links).
         """
-        ranks, each = self.ranks, (price + 1e-6 * price.max()).T
-        cost: FloatArray = (self.message_ps @ each).T.reshape(self.steps, ranks, ranks)
+        cost = self._message_cost(price + 1e-6 * price.max())
         cost[:, self.root] *= 1 + 1e-6  # of two equal tellers not the root
+        return cost
+
+    def _message_cost(self, price: FloatArray) -> FloatArray:
+        """Return the price of each message, infinite from a rank to itself."""
+        ranks, whole = self.ranks, self.message_ps @ price.T
+        cost: FloatArray = whole.T.reshape(len(price), ranks, ranks)
         number = np.arange(ranks)
         cost[:, number, number] = np.inf
         return cost
@@ -530,7 +580,8 @@ class _State:
         return gain, best + 1
 
 
-_WAYS = 24
+_WAYS = 6
+"""Best ways to divide of which one is rounded; three times more gained 0.005 % once."""
 _LITTLE_SHARE = 1e-6
 """Weight of a tree beside its load: it chooses one of the best ways to divide."""
 _CHANGES = 24
@@ -578,34 +629,37 @@ def whole_shares(load: FloatArray, share: FloatArray, units: int) -> IntArray:
     `load`: of a unit of each tree on each link in each step, shape (trees, steps,
     links). `share`: parts of the whole, which add up to 1, shape (trees,).
     """
-    best = _near(load, share, units)
+    part = share / share.sum()
+    enough = _longest(np.tensordot(part, load, 1)) * units * (1 + _ENOUGH)
+    best = _near(load, part, units, enough)
     if load.size > FEW_LOADS:
         return best
     longest = _longest(np.tensordot(best, load, 1))
-    least = divided(load)[0] * units * (1 + _LITTLE_SHARE / units)
     random = np.random.default_rng(len(load))
     heavy = _LITTLE_SHARE * float(load.max())
     total = np.zeros(len(load))
     for _ in range(_WAYS):
-        if longest <= least:
+        if longest <= enough:
             break
         other = divided(load, heavy * random.uniform(size=len(load)))[2]
         total += other
         for one in (other, total):
-            count = _near(load, one, units)
+            count = _near(load, one / one.sum(), units, enough)
             lasts = _longest(np.tensordot(count, load, 1))
             if lasts < longest:
                 best, longest = count, lasts
     return best
 
 
-def _near(load: FloatArray, share: FloatArray, units: int) -> IntArray:
-    """Return whole numbers of units near shares."""
-    ends = np.rint(np.cumsum(share) / share.sum() * units).astype(np.int64)
+def _near(load: FloatArray, share: FloatArray, units: int, enough: float) -> IntArray:
+    """Return whole numbers of units near shares, the first that are enough."""
+    ends = np.rint(np.cumsum(share) * units).astype(np.int64)
     count: IntArray = np.diff(ends, prepend=0)
     best = count, _longest(np.tensordot(count, load, 1))
     for heat in _HEATS:
         for _ in range(_CHANGES):
+            if best[1] <= enough:
+                return best[0]
             changed = _changed(load, count, heat * float(load.max()))
             if changed is None:
                 break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -48,7 +49,6 @@ class PacketRealiser(Realiser[PacketT]):
 
     def __init__(self, fabric: PacketT, seed: int, router: str) -> None:
         super().__init__(fabric, seed, router)
-        self._networks: dict[tuple[int, ...], RankNetwork] = {}
         self._shape, self._symmetry = _boxes(fabric)
 
     @property
@@ -61,22 +61,7 @@ class PacketRealiser(Realiser[PacketT]):
 
         `task`: on this fabric, of few enough ranks for a row for each pair of them.
         """
-        key = task.nodes
-        if key not in self._networks:
-            routes = PairRoutes.of(self.fabric, task.nodes)
-            links, place = np.unique(routes.link, return_inverse=True)
-            rate = self.fabric.link_bits_per_s(links).astype(np.float64)
-            each_ps = BITS_PER_BYTE * PS_PER_S / rate
-            whole = task.nodes == tuple(range(self.fabric.node_count))
-            self._networks[key] = RankNetwork(
-                routes.ranks,
-                routes.pair,
-                place.astype(np.int64),
-                each_ps,
-                step_ps(self.fabric),
-                self._symmetry if whole else (),
-            )
-        return self._networks[key]
+        return _network(_ByTable(self.fabric), task.nodes, self._symmetry)
 
     def arrange(self, task: Collective) -> Arrangement:
         """Return the order of the task, with the box where all nodes take part.
@@ -105,6 +90,43 @@ class PacketRealiser(Realiser[PacketT]):
             for index, round_ in enumerate(rounds)
         )
         return Realisation((), parts)
+
+
+class _ByTable:
+    """A fabric that equals every other with the same table, whatever its fields."""
+
+    def __init__(self, fabric: PacketFabric) -> None:
+        self.fabric = fabric
+        self._table = fabric.table()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByTable) and self._table == other._table
+
+    def __hash__(self) -> int:
+        return hash(str(self._table))
+
+
+@functools.lru_cache(maxsize=4)
+def _network(
+    known: _ByTable, nodes: tuple[int, ...], symmetry: tuple[int, ...]
+) -> RankNetwork:
+    """Return the links between nodes, the same object for the same ones.
+
+    So operations and sizes share what is searched on it, beyond one synthesis.
+    """
+    fabric = known.fabric
+    routes = PairRoutes.of(fabric, nodes)
+    links, place = np.unique(routes.link, return_inverse=True)
+    rate = fabric.link_bits_per_s(links).astype(np.float64)
+    whole = nodes == tuple(range(fabric.node_count))
+    return RankNetwork(
+        routes.ranks,
+        routes.pair,
+        place.astype(np.int64),
+        BITS_PER_BYTE * PS_PER_S / rate,
+        step_ps(fabric),
+        symmetry if whole else (),
+    )
 
 
 def _boxes(fabric: object) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -20,6 +20,7 @@ from lightloom.plans.algorithms.packed_trees import (
     whole_shares,
 )
 from lightloom.plans.network import RankNetwork
+from lightloom.synth.fabrics.packet import PacketRealiser
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 from tests.oracle.rank_buffers import execute
@@ -50,6 +51,37 @@ def test_two_steps_between_ranks_that_are_all_alike(ranks: int) -> None:
     packing = packed_trees(RankNetwork.full(ranks), 0, 2)
     assert packing.share.sum() == pytest.approx(1)
     assert packing.ps_per_byte == pytest.approx(2 * (ranks - 1) / ranks)
+
+
+@pytest.mark.parametrize("ranks", [2, 6, 16])
+def test_blocks_of_ranks_that_are_all_alike_go_straight(ranks: int) -> None:
+    """One step is proven the best of four: nobody can receive n - 1 blocks faster."""
+    packing = packed_trees(RankNetwork.full(ranks), 0, 4, translated=True)
+    assert packing.heard.max() == 1
+    assert packing.ps_per_byte == pytest.approx(ranks - 1)
+
+
+def test_a_search_serves_both_ways_where_these_are_alike() -> None:
+    """Turning all messages changes nothing but which links are whose, or does."""
+    network = RankNetwork.full(5)
+    assert network.turned() is network
+    slow = replace(network, ps_per_byte=np.where(np.arange(10) == 3, 2.0, 1.0))
+    assert slow.turned() is not slow
+    assert slow.turned() is slow.turned()
+    assert (slow.turned().costs() == slow.costs().T).all()
+
+
+def test_equal_fabrics_share_networks() -> None:
+    """So that one operation uses what was searched for another; other nodes do not."""
+    instances = [load_instance(f"torus-16/{op}-1MiB") for op in ("broadcast", "reduce")]
+    tasks = [instance.task for instance in instances]
+    one, other = (
+        PacketRealiser(instance.fabric, 0, "").network(task)
+        for instance, task in zip(instances, tasks, strict=True)
+    )
+    assert one is other
+    some = Collective("broadcast", (0, 1, 5), 12)
+    assert PacketRealiser(instances[0].fabric, 0, "").network(some) is not one
 
 
 def test_trees_are_trees() -> None:
