@@ -77,7 +77,7 @@ EDITS = [
     (FABRIC, "", "missing table [fabric]", "m.toml"),
     (TASK, "", "an instance has one task", "[collective]"),
     (TASK, TASK + "[demand]\nsrc = [0]\n", "[collective] and [demand]", "one task"),
-    (TASK, TASK + "[colective]\n", "'colective'", "did you mean collective"),
+    (TASK, TASK + "[collectives]\n", "'collectives'", "did you mean collective"),
     (FABRIC, FABRIC * 2, "not a TOML file", "twice"),
     (RIGHT, "hello", "not a TOML file", "key/value"),
     (RIGHT, '{"fabric": {}}', "not a TOML file", "line 1"),
