@@ -152,15 +152,12 @@ def _switches(schedule: Schedule, target: str, node: int | None) -> tuple[str, s
 
 def _chakra(schedule: Schedule, folder: Path) -> str:
     """Write the files of a simulator, and return what to say of them."""
-    from lightloom.formats.atomic import atomic_write
+    from lightloom.formats.atomic import write_folder
     from lightloom.programs.chakra_export import chakra_export
 
     _refuse_invalid(schedule)
     export = chakra_export(schedule)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in export.files.items():
-        with atomic_write(folder / name) as file:
-            file.write(content)
+    write_folder(folder, export.files)
     return (
         f"{counted(len(export.files), 'file')}; replay takes"
         f" {export.completion_time_ps} ps, which the simulator says in ns; chunks are"

@@ -11,6 +11,7 @@ from lightloom.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from lightloom.core.errors import FormatError
     from lightloom.core.schedule import SealedSchedule
 
 STDOUT = "-"
@@ -97,10 +98,15 @@ def plain_name(file: str) -> str:
     return file.removesuffix(".gz").removesuffix(".zst")
 
 
-def read_schedule_file(file: str, tell: Callable[[str], None]) -> SealedSchedule:
+def read_schedule_file(
+    file: str,
+    tell: Callable[[str], None],
+    told: Callable[[FormatError], None] | None = None,
+) -> SealedSchedule:
     """Return the schedule in a file; of an instance or a foreign file, say what it is.
 
     `file`: a name, or ``-`` for standard input. `tell`: is told that it is being read.
+    `told`: takes the error of a hash that differs, which is raised where ``None``.
 
     Raises `InputError`: there is no such file, or it is no schedule.
     """
@@ -108,7 +114,7 @@ def read_schedule_file(file: str, tell: Callable[[str], None]) -> SealedSchedule
 
     tell(f"reading {file}")
     try:
-        return read_schedule(file)
+        return read_schedule(file, told)
     except InputError as problem:
         problem.fix = _instead(file) or problem.fix
         problem.args = (problem.line(),)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 import msgspec
 
-from lightloom.cli.console import counted, progress, write_json, write_text
+from lightloom.cli.console import counted, progress, say, write_json, write_text
 from lightloom.cli.failure import INVALID
 from lightloom.cli.files import plain_name, read_schedule_file
 from lightloom.cli.json_records import (
@@ -37,6 +37,9 @@ def verify_command(
     runtime: Literal["msccl", "azure", "rccl"] | None = option(
         "Of XML: who is to load it.  [default: the one that fits best]",
     ),
+    ignore_hash: bool = option(
+        "Of a file that was edited by hand: say that its hash differs, and check it."
+    ),
     as_json: bool = JSON,
 ) -> int:
     """Check a schedule file: every rule, and its lower bound.
@@ -57,7 +60,7 @@ def verify_command(
     from lightloom.validate import verify
 
     with progress("verify") as tell:
-        schedule = read_schedule_file(file, tell)
+        schedule = read_schedule_file(file, tell, _say_hash if ignore_hash else None)
         tell("checking every rule")
         verdict = verify(schedule)
     if as_json:
@@ -65,6 +68,11 @@ def verify_command(
     else:
         write_text(verdict_text(file, verdict))
     return 0 if verdict.valid else INVALID
+
+
+def _say_hash(problem: FormatError) -> None:
+    """Say that the hash of a file differs, in a line beside the verdict."""
+    say(f"ignored: {problem.line()}")
 
 
 def _plan(file: str) -> ExecutionPlan | None:

@@ -111,9 +111,19 @@ def format_ps(time_ps: int) -> str:
     return f"{time_ps / PS_PER_US:,.3f} us"
 
 
+_SIZES = {
+    "GiB": GIB,
+    "MiB": MIB,
+    "KiB": KIB,
+    "GB": 10**9,
+    "MB": 10**6,
+    "kB": 10**3,
+    "B": 1,
+}
+
+
 def format_bytes(size_bytes: int) -> str:
-    """Return a size for people: exact in the largest binary unit that divides it."""
-    for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
-        if size_bytes and size_bytes % unit == 0:
-            return f"{size_bytes // unit} {name}"
-    return f"{size_bytes} B"
+    """Return a size for people: exact, in the unit of which it is fewest."""
+    whole = [name for name, unit in _SIZES.items() if size_bytes % unit == 0]
+    name = min(whole, key=lambda name: size_bytes // _SIZES[name])
+    return f"{size_bytes // _SIZES[name]} {name}" if size_bytes else "0 B"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+MOST_PER_RULE = 1000
+"""Violations of one rule that are listed; more are counted."""
+
 
 class Violation(msgspec.Struct, frozen=True, order=True):
     """One broken rule, at one place.
@@ -27,3 +30,18 @@ class Violation(msgspec.Struct, frozen=True, order=True):
     resource: str
     message: str
     excess: int | None = None
+
+
+class Unlisted(msgspec.Struct, frozen=True):
+    """Violations of a rule of which so many are listed that these are counted.
+
+    Attributes
+    ----------
+    rule
+        Rule id of the ledger.
+    count
+        How many there are, 1 or more.
+    """
+
+    rule: str
+    count: int

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from lightloom.core.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _UNSUPPORTED = frozenset(
     {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS}
@@ -66,6 +66,37 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
             temporary.unlink()
         raise
     _sync_folder(target.parent)
+
+
+def write_folder(path: str | Path, files: Mapping[str, bytes]) -> None:
+    """Write files by name into a folder, which is made where there is none.
+
+    They are written beside the folder first, so that none of them is there when one
+    cannot be. Other files of the folder stay.
+
+    Raises `InputError`: writing is refused by the operating system.
+    """
+    target = Path(os.path.realpath(path))
+    missing = [one for one in (target, *target.parents) if not one.exists()]
+    temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with _refusals_of(path):
+            temporary.mkdir(parents=True)
+        for name, content in files.items():
+            with _refusals_of(target / name):
+                (temporary / name).write_bytes(content)
+        with _refusals_of(path):
+            target.mkdir(exist_ok=True)
+            for name in files:
+                (temporary / name).replace(target / name)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        for folder in missing:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+    temporary.rmdir()
+    _sync_folder(target)
 
 
 def check_writable(path: str | Path) -> None:

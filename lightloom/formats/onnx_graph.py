@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import stat
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from lightloom.core.errors import FormatError, InputError
 from lightloom.core.extras import require
 from lightloom.core.model_layer import Layer, LayerCut, LayerGraph
 from lightloom.formats.compression import open_reading
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _VIEWS = {"Cast", "Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"}
 """Nodes that compute nothing in training's sense: their output is their input."""
@@ -56,8 +55,32 @@ def read_onnx(path: str | Path, batch_size: int) -> LayerGraph:
     Raises `InputError`: the package onnx is missing, or the file cannot be read;
     `FormatError`: it is no ONNX file; a shape is not known; it holds nothing that
     computes.
+
+    A file is decoded once, and once more for each batch, as long as it stays the same.
     """
-    shaped = read_shaped(path, batch_size)
+    version = _version(path)
+    if version is None:
+        return _layers.__wrapped__(path, batch_size, None)
+    return _layers(path, batch_size, version)
+
+
+def _version(path: str | Path) -> tuple[int, ...] | None:
+    """Return what changes when a file does; ``None`` for what is no plain file."""
+    try:
+        known = Path(path).stat()
+    except (OSError, ValueError):
+        return None  # reading it says what is wrong
+    if not stat.S_ISREG(known.st_mode):
+        return None
+    return known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns
+
+
+@functools.lru_cache(maxsize=64)  # a strategy has a batch of its own
+def _layers(
+    path: str | Path, batch_size: int, version: tuple[int, ...] | None
+) -> LayerGraph:
+    """Return what `read_onnx` does of one version of a file."""
+    shaped = read_shaped(path, batch_size, version)
     reader = _Reader(shaped, str(path), batch_size)
     for node in shaped.nodes:
         reader.read(node)
@@ -243,22 +266,19 @@ class ShapedGraph:
         return self.shapes[name]
 
 
-def read_shaped(path: str | Path, batch_size: int) -> ShapedGraph:
-    """Return the graph of an ONNX file, the first axis of its inputs the batch.
+_MOST_KEPT = 2**10
+"""Elements of a tensor that shape inference may look at: shapes, axes and scales."""
 
-    Weights are not loaded, only their shapes.
 
-    `batch_size`: samples in a batch, at least 1.
+@functools.lru_cache(maxsize=1)
+def _without_weights(path: str | Path, version: tuple[int, ...] | None) -> bytes:
+    """Return a file with the dimensions of its large tensors, and without their data.
 
-    Raises `MissingExtraError`: the package onnx is not installed; `InputError`: the
-    file does not exist, or cannot be read; `FormatError`: it is too long or no ONNX
-    file; an input has an axis of unknown length beside the batch; shapes contradict
-    each other.
+    `version`: of the file: another one is read again.
     """
-    require("onnx", "onnx", "ONNX files", where=str(path))
+    del version
     import onnx
     from google.protobuf.message import DecodeError
-    from onnx.shape_inference import InferenceError
 
     try:
         with open_reading(path, most_bytes=MOST_MODEL_BYTES) as file:
@@ -267,6 +287,40 @@ def read_shaped(path: str | Path, batch_size: int) -> ShapedGraph:
         raise
     except (DecodeError, ValueError):
         raise FormatError("not an ONNX file", where=str(path)) from None
+    data = [
+        field
+        for field in onnx.TensorProto.DESCRIPTOR.fields_by_name
+        if "_data" in field
+    ]
+    for tensor in model.graph.initializer:
+        if math.prod(tensor.dims) > _MOST_KEPT:
+            for field in data:
+                tensor.ClearField(field)
+    stripped: bytes = model.SerializeToString()
+    return stripped
+
+
+def read_shaped(
+    path: str | Path, batch_size: int, version: tuple[int, ...] | None = None
+) -> ShapedGraph:
+    """Return the graph of an ONNX file, the first axis of its inputs the batch.
+
+    Weights are not kept, only their shapes.
+
+    `batch_size`: samples in a batch, at least 1. `version`: of the file, which is
+    decoded once for all batches; again each time where ``None``.
+
+    Raises `MissingExtraError`: the package onnx is not installed; `InputError`: the
+    file does not exist, or cannot be read; `FormatError`: it is too long or no ONNX
+    file; an input has an axis of unknown length beside the batch; shapes contradict
+    each other.
+    """
+    require("onnx", "onnx", "ONNX files", where=str(path))
+    import onnx
+    from onnx.shape_inference import InferenceError
+
+    decode = _without_weights if version else _without_weights.__wrapped__
+    model = onnx.load_model_from_string(decode(path, version))
     if not model.graph.node:
         raise FormatError("the graph has no node", where=str(path))
     held = {tensor.name: tensor for tensor in model.graph.initializer}

@@ -49,7 +49,7 @@ from lightloom.formats.schedule_records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from lightloom.core.task import Task
@@ -68,11 +68,15 @@ _CHUNKED = ("src", "dst", "chunk_lo", "chunk_hi", "op")
 _RELAYED = ("src", "dst", "bytes", "origin", "final")
 
 
-def read_schedule(path: str | Path) -> SealedSchedule:
+def read_schedule(
+    path: str | Path, told: Callable[[FormatError], None] | None = None
+) -> SealedSchedule:
     """Return the schedule in a file; ``-`` is standard input.
 
     The file is read line by line, decompressed by its suffix. What it says is
     checked for form alone: whether it makes sense is for `lightloom.validate`.
+
+    `told`: takes the error of a hash that differs, which is raised where ``None``.
 
     Raises `InputError`: the file cannot be opened, or `path` is no path; `FormatError`:
     it is damaged, truncated, of another version, or not a schedule; the message names
@@ -86,13 +90,16 @@ def read_schedule(path: str | Path) -> SealedSchedule:
             fix="take its .schedule" if hasattr(path, "schedule") else "",
         )
     with open_reading(path) as binary:
-        return read_schedule_stream(binary, str(path))
+        return read_schedule_stream(binary, str(path), told)
 
 
-def read_schedule_stream(binary: BinaryIO, name: str) -> SealedSchedule:
+def read_schedule_stream(
+    binary: BinaryIO, name: str, told: Callable[[FormatError], None] | None = None
+) -> SealedSchedule:
     """Return the schedule in an uncompressed stream; `name` is for messages.
 
-    `binary`: the bytes of a schedule file, read once from where it stands.
+    `binary`: the bytes of a schedule file, read once from where it stands. `told`: as
+    of `read_schedule`.
 
     Raises `FormatError`: as `read_schedule`.
     """
@@ -113,13 +120,16 @@ def read_schedule_stream(binary: BinaryIO, name: str) -> SealedSchedule:
         what, fix = "the file is truncated: it has no footer", "write it anew"
         raise FormatError(what, where=f"{name}:{number}", fix=fix)
     if assembly.footer.sha256 != digest.hexdigest():
-        raise FormatError(
+        problem = FormatError(
             "the file is damaged: its hash differs",
             where=f"{name}:{number}: footer.sha256",
             found=assembly.footer.sha256,
             allowed=digest.hexdigest(),
             fix="write it anew",
         )
+        if told is None:
+            raise problem
+        told(problem)
     return assembly.schedule(assembly.footer, f"{name}:{number}: footer")
 
 

@@ -202,7 +202,8 @@ def check_collective(
             what, where=f"{where}.buffer_bytes", found=size, allowed=allowed
         )
     if op.uses_blocks and size % ranks:
-        fix = f"use {size // ranks * ranks or ranks} or {-(-size // ranks) * ranks}"
+        near = sorted({size // ranks * ranks or ranks, -(-size // ranks) * ranks})
+        fix = f"use {' or '.join(map(str, near))}"
         what = f"{op.name} over {ranks} nodes needs a buffer that {ranks} divides"
         raise InputError(what, where=f"{where}.buffer_bytes", found=size, fix=fix)
     if chunks is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lightloom.core.errors import InputError
 from lightloom.core.schedule import Algorithm, Schedule, Segment, StepPart, Transfers
-from lightloom.core.violation import Violation
+from lightloom.core.violation import Unlisted, Violation
 from lightloom.instances.collectives import check_collective
 from lightloom.validate.checks import circuits, transfers
 from lightloom.validate.data import contributions
@@ -122,7 +122,9 @@ class _StreamCheck:
             yield from self._items.finish()
             return
         kept = replace(self._bare, parts=tuple(self._kept))
-        yield from contributions.check(kept, self._collective, self._chunks)
+        for violation in contributions.check(kept, self._collective, self._chunks):
+            if not isinstance(violation, Unlisted):  # comes after far more than is kept
+                yield violation
 
     def _enter(self, segment: Segment) -> Iterator[Violation]:
         """Check a segment, which the steps after it use."""

@@ -10,7 +10,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.fabric import CircuitFabric
 from lightloom.core.outcome import Summarised
 from lightloom.core.task import Collective
-from lightloom.core.violation import Violation
+from lightloom.core.violation import MOST_PER_RULE, Unlisted, Violation
 from lightloom.instances.fabrics import load_fabric
 from lightloom.validate import certificates
 from lightloom.validate.certificates import CertificateReport
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
     from lightloom.core.schedule import Footer, Schedule
     from lightloom.instances.instance import AnyFabric
-
-
-MOST_PER_RULE = 1000
-"""Violations of one rule that are kept; one more says how many there were."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,12 +125,15 @@ class _ByRule:
         self.count: dict[str, int] = {}
         self._rules: dict[str, list[Violation]] = {}
 
-    def add(self, violations: Iterable[Violation]) -> bool:
+    def add(self, violations: Iterable[Violation | Unlisted]) -> bool:
         """Take violations; return whether there were none."""
         clean = True
         for violation in violations:
             clean = False
             rule = violation.rule
+            if isinstance(violation, Unlisted):
+                self.count[rule] = self.count.get(rule, 0) + violation.count
+                continue
             self.count[rule] = self.count.get(rule, 0) + 1
             if self.count[rule] <= MOST_PER_RULE:
                 self._rules.setdefault(rule, []).append(violation)

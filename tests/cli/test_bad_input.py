@@ -256,6 +256,20 @@ def test_damaged_files_are_refused(command: str, kind: str) -> None:
     assert says in message.lower()
 
 
+def test_a_file_edited_by_hand_is_checked_when_its_hash_is_ignored() -> None:
+    """Broken rules are on stdout as ever, the hash beside them on stderr."""
+    assert run("synth", SMALL, "--algorithm", "ring", "-o", "x.jsonl").exit_code == 0
+    good = run("verify", "x.jsonl", "--ignore-hash")
+    assert (good.exit_code, good.stderr) == (0, "")
+    change = DAMAGE["bit-flipped"][0]
+    Path("edited.jsonl").write_bytes(change(Path("x.jsonl").read_bytes()))
+    result = run("verify", "edited.jsonl", "--ignore-hash")
+    assert result.exit_code == 1
+    assert "[chunk-range]" in result.stdout
+    assert "its hash differs" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
 def test_what_is_read_is_not_overwritten() -> None:
     """Neither an instance by its schedule, nor a schedule by its trace."""
     text = FABRIC + COLLECTIVE

@@ -16,7 +16,7 @@ import pytest
 from lightloom.core.errors import InputError
 from lightloom.core.seed import seeded_random
 from lightloom.formats import atomic
-from lightloom.formats.atomic import atomic_write
+from lightloom.formats.atomic import atomic_write, write_folder
 from lightloom.formats.compression import open_reading, open_writing
 from tests.cli.program import START
 
@@ -181,6 +181,27 @@ def test_room_that_ends_while_writing(
     assert caught.value.where == str(path)
     assert path.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_folder_without_room_for_all_files_gets_none(
+    tmp_path: Path, *, there: bool
+) -> None:
+    """The small file that would fit is not left behind; what was there stays."""
+    folder = tmp_path / "new" / "traces"
+    if there:
+        folder.mkdir(parents=True)
+        (folder / "mine").touch()
+    with (
+        pytest.raises(InputError, match="cannot write: File too large") as caught,
+        _largest_file(4096),
+    ):
+        write_folder(folder, {"small": b"x", "large": b"x" * 10**6})
+    assert caught.value.where == str(folder / "large")
+    left = [path.name for path in tmp_path.rglob("*")]
+    assert sorted(left) == (["mine", "new", "traces"] if there else [])
+    write_folder(folder, {"small": b"x"})
+    assert (folder / "small").read_bytes() == b"x"
 
 
 def _in_namespace(script: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lightloom.core.errors import FormatError, InputError
+from lightloom.formats import onnx_graph
 from lightloom.formats.onnx_graph import read_onnx
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 needs_onnx = pytest.mark.skipif(
     importlib.util.find_spec("onnx") is None, reason="the package onnx is optional"
 )
 
 
-def image_net(folder: Path, *, wrong: bool = False, side: int | str = 8) -> str:
+def image_net(
+    folder: Path, *, wrong: bool = False, side: int | str = 8, width: int = 10
+) -> str:
     """Return the path of a network of images: a convolution to a classifier."""
     from onnx import TensorProto, helper, save
 
@@ -46,13 +47,15 @@ def image_net(folder: Path, *, wrong: bool = False, side: int | str = 8) -> str:
         weight("kernel", 16, 3, 3, 3),
         *(weight(name, 16) for name in ("scale", "shift", "mean", "var")),
         weight("narrow", 4 if wrong else 3, 16, 1, 1),
-        weight("matrix", 3, 10),
-        weight("bias", 10),
+        weight("matrix", 3, width),
+        weight("bias", width),
     ]
     image = helper.make_tensor_value_info(
         "image", TensorProto.FLOAT, ["batch", 3, side, 8]
     )
-    classes = helper.make_tensor_value_info("classes", TensorProto.FLOAT, ["batch", 10])
+    classes = helper.make_tensor_value_info(
+        "classes", TensorProto.FLOAT, ["batch", width]
+    )
     graph = helper.make_graph(nodes, "net", [image], [classes], held)
     path = folder / "net.onnx"
     opset = helper.make_opsetid("", 17)
@@ -175,6 +178,37 @@ def test_a_batch_scales_everything_but_the_parameters(tmp_path: Path) -> None:
     one, seven = read_onnx(path, 1), read_onnx(path, 7)
     assert seven.flops() == 7 * one.flops()
     assert seven.parameters == one.parameters
+
+
+@needs_onnx
+def test_a_file_is_decoded_once_and_inferred_once_a_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Strategies that ask again get the same layers; a file that changes is read."""
+    import onnx
+
+    inferred: list[int] = []
+    infer = onnx.shape_inference.infer_shapes
+
+    def counted(model: Any, **options: bool) -> Any:  # noqa: ANN401
+        inferred.append(model.ByteSize())
+        return infer(model, **options)
+
+    monkeypatch.setattr(onnx.shape_inference, "infer_shapes", counted)
+    opened: list[str] = []
+    open_file = onnx_graph.open_reading
+    monkeypatch.setattr(
+        onnx_graph,
+        "open_reading",
+        lambda path, **limits: opened.append(path) or open_file(path, **limits),
+    )
+    path = image_net(tmp_path, width=2**12)
+    assert [read_onnx(path, batch).batch_size for batch in (3, 5, 3, 5)] == [3, 5, 3, 5]
+    assert (opened, len(inferred)) == ([path], 2)
+    assert max(inferred) < 4 * 2**12 < Path(path).stat().st_size
+    changed = image_net(tmp_path)
+    assert len(read_onnx(changed, 3).layers) == len(read_onnx(path, 3).layers)
+    assert len(opened) == 2
 
 
 @needs_onnx

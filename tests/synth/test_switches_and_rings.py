@@ -210,6 +210,30 @@ def test_baselines_take_what_their_closed_forms_say(
     assert verify(made.schedule).valid
 
 
+@pytest.mark.parametrize("both_ways", [False, True])
+@pytest.mark.parametrize("op", ["all-gather", "all-to-all", "broadcast"])
+def test_a_round_of_more_configurations_than_switches_is_served_in_turn(
+    op: str, *, both_ways: bool
+) -> None:
+    """A single switch holds the configurations of a round one after another."""
+    fabric = switches(5, 1, 10**9, bidirectional=both_ways)
+    made = _made(fabric, op, 5_000, "every-step")
+    assert made.schedule.algorithm.name == "every-step"
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "every-step", "one-shot"])
+@pytest.mark.parametrize("op", sorted(COLLECTIVES))
+def test_one_rank_has_nothing_to_send(op: str, algorithm: str) -> None:
+    """On switches and rings, no rank beside it takes part and no time passes."""
+    fabrics: list[AnyFabric] = [switches(4, 2, 10**9)]
+    if algorithm == "auto":
+        fabrics.append(Ring(nodes=4, wavelengths=1))
+    for fabric in fabrics:
+        made = _made(fabric, op, 4096, algorithm, ranks=1)
+        assert made.completion_time_ps == 0
+        assert made.schedule.transfer_count == 0
+
+
 @pytest.mark.parametrize(
     ("parameters", "op", "words"),
     [

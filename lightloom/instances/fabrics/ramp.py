@@ -67,7 +67,7 @@ class Ramp(CircuitFabricRecord, frozen=True, kw_only=True):
         ``(lam of dst - lam of src) mod nodes_per_rack``. ``route-and-switch``: the
         same gratings, then a crossbar switch between racks for each number.
     slot_ps
-        Length of a time slot: a reconfiguration, then data.
+        Length of a time slot: a reconfiguration, then data. At most 10**15.
     alpha_ps
         Fixed cost of a transfer. Default: 1.25 us of propagation, and 100 ns between
         memory and transceiver at both ends.

@@ -405,6 +405,10 @@ class Tensor:
         return math.prod(self.shape)
 
 
+MOST_LAYERS = 2**16
+"""Most layers of a model: far beyond any that is trained, and of some 100 MB."""
+
+
 class LayerNetwork:
     """A layer graph while it grows.
 
@@ -469,6 +473,10 @@ class LayerNetwork:
             `parameters`.
         """
         row, batch = len(self._layers), self.batch_size
+        if row == MOST_LAYERS:
+            what, fix = "the model has too many layers", "lower its shape parameters"
+            allowed = f"at most {MOST_LAYERS}"
+            raise InputError(what, where=name, allowed=allowed, fix=fix)
         made = Tensor(row, shape)
         touched = parameters if touched_parameters is None else touched_parameters
         self._layers.append(

@@ -393,9 +393,19 @@ _MOST_IN_SIXTEEN_PIECES = 256
 """Ranks up to which blocks of an all-to-all go in sixteen pieces, else in two."""
 
 
+_MOST_ROWS = 2**23
+"""Rows of a plan up to which gossip is proposed: of some 50 bytes, and copied twice."""
+
+
+def _fits(setting: Setting) -> bool:
+    """Return whether plans of a row for each block and rank fit the memory."""
+    phases = 2 if setting.op == "all-reduce" else 1
+    return setting.circuits and phases * setting.ranks**2 <= _MOST_ROWS
+
+
 def _digraphs(setting: Setting) -> Iterator[Mapping[str, object]]:
     """Propose digraphs that load ports evenly where circuits are kept for long."""
-    if not setting.circuits:
+    if not _fits(setting):
         return
     steps = even_steps(setting.ranks, setting.ports)
     if steps is not None:
@@ -467,7 +477,7 @@ def _fixed_digraphs(setting: Setting) -> Iterator[Mapping[str, object]]:
 
     All ports only where there are no even steps; for an all-to-all nothing else.
     """
-    if not setting.circuits:
+    if not _fits(setting):
         return
     even = even_steps(setting.ranks, setting.ports) is not None
     if even and setting.op == "all-to-all":

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from lightloom.core.schedule import Op
 from lightloom.plans.algorithms import AlgorithmEntry, CollectiveAlgorithm
-from lightloom.plans.plan import Partition, reversed_rounds
+from lightloom.plans.plan import Partition, RoundOutline, reversed_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,12 @@ class RingAlgorithm(CollectiveAlgorithm, frozen=True, forbid_unknown_fields=True
     """
 
     ops: ClassVar[tuple[str, ...]] = ("all-gather", "all-reduce", "reduce-scatter")
+
+    def outline(self, ranks: int, ports: int, op: str) -> tuple[RoundOutline, ...]:
+        """Return what its rounds take, see `lightloom.plans.plan.Outlined`."""
+        del ports
+        phases = 2 if op == "all-reduce" else 1
+        return (RoundOutline(1, Fraction(1, ranks)),) * (phases * (ranks - 1))
 
     def _rounds(self, collective: Collective, ports: int) -> Sequence[Round]:
         """Return n - 1 rounds for each of reduce-scatter and all-gather."""

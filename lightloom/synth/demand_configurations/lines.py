@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.core.columns import Ragged
+from lightloom.core.units import transmission_ps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +115,9 @@ def shared_lines(divided: DividedLines) -> Lines:
     of_pair = np.where(np.stack(crossed, axis=1), np.arange(len(lines)), len(lines))
     of_pair = np.sort(of_pair, axis=1)[:, : int(np.sum(crossed, axis=0).max())]
     capacity = np.array([line.room for line in lines], dtype=np.int64)
-    need = divided.need_ps.astype(np.float64)
+    sizes, rate = divided.size_bytes.tolist(), divided.bits_per_s
+    # As integers they may not fit 64 bits, where a rate is very low.
+    need = np.array([float(transmission_ps(size, rate)) for size in sizes])
     return Lines(need, of_pair, capacity, len(lines))
 
 

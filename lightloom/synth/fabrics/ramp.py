@@ -24,8 +24,10 @@ from lightloom.synth.demand_rounds import (
 )
 from lightloom.synth.fabrics.plug import FabricPlug, MadeSchedule
 from lightloom.synth.fabrics.realiser import Realiser
+from lightloom.synth.ramp.node_box import MOST_ROWS
 from lightloom.synth.ramp.realisation import least_round_ps, lines_of, realise_ramp
 from lightloom.synth.ramp.schedules import NAME, most_ranks, serves, ways
+from lightloom.synth.ramp.shift_trees import TreeCollective
 from lightloom.synth.relays.pair_lines import PairLines
 
 if TYPE_CHECKING:
@@ -53,6 +55,10 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     strategy: str | None = None
+
+
+_MOST_MOVED = 2 * MOST_ROWS
+"""Rows of a schedule along a tree: two sweeps, each of what may be kept as a whole."""
 
 
 class RampRealiser(Realiser[Ramp]):
@@ -178,8 +184,17 @@ def schedules(
         raise InputError(what, where=where, found=algorithm, allowed=allowed)
     _check_size(instance.name, fabric, task)
     wanted = convert(dict(parameters), Parameters, where=f"algorithm.{NAME}")
+    kept = False
     for way in ways(fabric, task, wanted.strategy):
+        if isinstance(way.plan, TreeCollective) and way.plan.blocks_moved > _MOST_MOVED:
+            continue
+        kept = True
         yield MadeSchedule(way.schedule(seed))
+    if not kept:
+        what = f"too many nodes for a schedule along a tree of {task.op}"
+        where = f"{instance.name}: collective.nodes"
+        fix = "leave the strategy out, or use `lightloom ramp check`, which streams"
+        raise InputError(what, where=where, found=task.rank_count, fix=fix)
 
 
 def _check_size(name: str, fabric: Ramp, task: Collective) -> None:

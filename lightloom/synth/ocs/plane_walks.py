@@ -311,12 +311,15 @@ _GAIN = 1e-9
 
 
 def every_step(jobs: LaneJobs, planes: int) -> UsedPlanes:
-    """Return all planes for every job, divided among the lanes of a step."""
+    """Return all planes for every job, divided among the lanes of a step.
+
+    Where a step has more lanes than there are planes, a plane serves several in turn.
+    """
     used = np.zeros((planes, len(jobs.step)), dtype=bool)
-    for step in range(int(jobs.step[-1]) + 1):
+    for step in np.unique(jobs.step).tolist():
         mine = np.flatnonzero(jobs.step == step)
-        for plane in range(planes):
-            used[plane, mine[plane % len(mine)]] = True
+        for number in range(max(planes, len(mine))):
+            used[number % planes, mine[number % len(mine)]] = True
     return used
 
 
@@ -328,6 +331,8 @@ def one_shot(jobs: LaneJobs, planes: int) -> UsedPlanes | None:
     lanes, which = np.unique(jobs.lane, return_inverse=True)
     if len(lanes) > planes:
         return None
+    if not len(lanes):
+        return np.zeros((planes, 0), dtype=bool)
     total = np.bincount(which, weights=jobs.data)
     count = np.ones(len(lanes), dtype=np.int64)
     for _ in range(planes - len(lanes)):

@@ -259,6 +259,13 @@ class TreeCollective:
     orders: Orders = _NO_HUBS
     whole: bool = False
 
+    @property
+    def blocks_moved(self) -> int:
+        """Rows of the moves that everybody's blocks make, at most."""
+        sweeps = sum(not rooted for _, rooted in _SWEEPS[self.collective.op])
+        senders = 1 if self.whole else len(self.tree.box)
+        return sweeps * senders * (self.tree.parts - 1)
+
     def events(self) -> Iterator[Segment | StepPart]:
         """Yield the segments, each with its step."""
         box, task = self.tree.box, self.collective

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightloom.core.columns import distinct
+from lightloom.core.columns import distinct, distinct_and_places
 from lightloom.core.schedule import Op
-from lightloom.core.violation import Violation
+from lightloom.core.violation import MOST_PER_RULE, Unlisted, Violation
 from lightloom.instances.collectives import op_of
 from lightloom.validate.data import all_to_all
 from lightloom.validate.data.moves import Excerpt, Moves, Ranges, expand, moves_of
@@ -42,7 +43,7 @@ Rows = dict[int, tuple[int, int]]
 
 def check(
     schedule: Schedule, collective: Collective, chunks: IntArray | None = None
-) -> Iterator[Violation]:
+) -> Iterator[Violation | Unlisted]:
     """Yield what is wrong with the data of a schedule of a collective.
 
     Where `chunks` are given, only they are followed, with all chunks that share their
@@ -73,7 +74,8 @@ def check(
         return
     moves = moves_of(schedule, collective)
     flow = _Faults()
-    verdicts: list[Violation] = []
+    verdicts: list[Violation | Unlisted] = []
+    listed: Counter[str] = Counter()
     ranks = collective.rank_count
     load = _load(moves)
     cells = ranks * moves.atom_count
@@ -109,6 +111,7 @@ def check(
             reduces=op_of(collective).reduces,
             atom_lo=lo,
             atom_hi=hi,
+            listed=listed,
         )
     yield from flow.violations(moves, collective)
     yield from verdicts
@@ -293,12 +296,17 @@ class _Block:
         ids[cell[heads]] = self.values.sums(value, heads + np.arange(len(heads)))
 
     def _report(self, rows: Rows, move: IntArray, atom: IntArray) -> None:
-        chunk = self.moves.chunk_of_atom[atom + self.lo].tolist()
+        if not len(move):
+            return
+        order = np.argsort(move, kind="stable")
+        move, atom = move[order], atom[order] + self.lo
         ends = self.moves.chunk_of_atom
-        size = (ends[atom + self.lo + 1] - ends[atom + self.lo]).tolist()
-        for row, at, count in zip(move.tolist(), chunk, size, strict=True):
-            first, total = rows.get(row, (at, 0))
-            rows[row] = (min(first, at), total + count)
+        starts = np.flatnonzero(np.diff(move, prepend=-1))
+        first = np.minimum.reduceat(ends[atom], starts).tolist()
+        size = np.add.reduceat(ends[atom + 1] - ends[atom], starts).tolist()
+        for row, chunk, count in zip(move[starts].tolist(), first, size, strict=True):
+            earlier, total = rows.get(row, (chunk, 0))
+            rows[row] = (min(earlier, chunk), total + count)
 
 
 _SHOWN = 4
@@ -314,43 +322,83 @@ def check_postcondition(
     reduces: bool,
     atom_lo: int,
     atom_hi: int,
-) -> Iterator[Violation]:
+    listed: Counter[str],
+) -> Iterator[Violation | Unlisted]:
     """Yield what a block of atoms lacks, or has too much of, in the end.
 
     Rules ``post-condition-missing``, ``post-condition-double``,
     ``post-condition-wrong``; one violation a node, rule and run of chunks that
-    share their fault.
+    share their fault. The first `MOST_PER_RULE` of a rule are listed, the others
+    counted.
 
     `state`: value ids by rank and atom, the latter from 0 to ``atom_hi - atom_lo``.
+    `listed`: how many of each rule earlier blocks listed; those of this one are added.
     """
-    final = moves.final
-    rows = np.flatnonzero((final.lo < atom_hi) & (final.hi > atom_lo))
-    within, atom = expand(
-        np.maximum(final.lo[rows], atom_lo) - atom_lo,
-        np.minimum(final.hi[rows], atom_hi) - atom_lo,
-    )
-    rank = final.rank[rows][within]
     wanted = _wanted(
         values, collective, moves, reduces=reduces, atom_lo=atom_lo, atom_hi=atom_hi
     )
-    held, due = state[rank, atom].astype(np.int64), wanted[atom]
-    off = np.flatnonzero(held != due)
-    if not len(off):
-        return
-    rank, atom, pair = rank[off], atom[off], held[off] << 32 | due[off]
+    final = moves.final
+    rows = np.flatnonzero((final.lo < atom_hi) & (final.hi > atom_lo))
+    lo = np.maximum(final.lo[rows], atom_lo) - atom_lo
+    hi = np.minimum(final.hi[rows], atom_hi) - atom_lo
+    piece = np.cumsum(hi - lo) // MOST_ELEMENTS
+    cuts = (np.flatnonzero(np.diff(piece)) + 1).tolist()
+    for a, b in pairwise([0, *cuts, len(rows)]):
+        within, atom = expand(lo[a:b], hi[a:b])
+        rank = final.rank[rows[a:b]][within]
+        held, due = state[rank, atom].astype(np.int64), wanted[atom]
+        off = np.flatnonzero(held != due)
+        if len(off):
+            runs = _runs(rank[off], atom[off] + atom_lo, held[off] << 32 | due[off])
+            yield from _listed(runs, values, collective, moves, listed)
+
+
+def _runs(
+    rank: IntArray, atom: IntArray, fault: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Return rank, first atom, last atom and fault of runs of atoms that share both."""
     joined = (rank[1:] == rank[:-1]) & (atom[1:] == atom[:-1] + 1)
-    joined &= pair[1:] == pair[:-1]
+    joined &= fault[1:] == fault[:-1]
     starts = np.flatnonzero(np.concatenate([[True], ~joined]))
-    ends = np.append(starts[1:], len(off)) - 1
-    for a, b in zip(starts.tolist(), ends.tolist(), strict=True):
-        node = collective.nodes[rank[a]]
-        lo = int(moves.chunk_of_atom[atom[a] + atom_lo])
-        hi = int(moves.chunk_of_atom[atom[b] + atom_lo + 1])
-        chunks = f"chunk {lo}" if hi - lo == 1 else f"chunks {lo}:{hi}"
-        has, must = int(held[off[a]]), int(due[off[a]])
-        for rule, text in _faults(values, has, must, collective.nodes):
+    ends = np.append(starts[1:], len(rank)) - 1
+    return rank[starts], atom[starts], atom[ends], fault[starts]
+
+
+def _listed(
+    runs: tuple[IntArray, IntArray, IntArray, IntArray],
+    values: Values,
+    collective: Collective,
+    moves: Moves,
+    listed: Counter[str],
+) -> Iterator[Violation | Unlisted]:
+    """Yield the first violations of each rule, and how many more there are.
+
+    A fault is the value id that is held, times 2**32, and the one that is due.
+    """
+    rank, first, last, fault = runs
+    faults, kind = distinct_and_places(fault)
+    by_rule: dict[str, dict[int, str]] = {}
+    for number, pair in enumerate(faults.tolist()):
+        for rule, text in _faults(
+            values, pair >> 32, pair & 0xFFFFFFFF, collective.nodes
+        ):
+            by_rule.setdefault(rule, {})[number] = text
+    for rule, texts in by_rule.items():
+        concerned = np.zeros(len(faults), dtype=np.bool_)
+        concerned[list(texts)] = True
+        rows = np.flatnonzero(concerned[kind])
+        room = MOST_PER_RULE - listed[rule]
+        for row in rows[:room].tolist():
+            node = collective.nodes[rank[row]]
+            lo = int(moves.chunk_of_atom[first[row]])
+            hi = int(moves.chunk_of_atom[last[row] + 1])
+            chunks = f"chunk {lo}" if hi - lo == 1 else f"chunks {lo}:{hi}"
             where = f"{chunks} of node {node}"
-            yield Violation(rule, None, where, f"node {node} {text} in {chunks}")
+            message = f"node {node} {texts[int(kind[row])]} in {chunks}"
+            yield Violation(rule, None, where, message)
+        listed[rule] += min(room, len(rows))
+        if len(rows) > room:
+            yield Unlisted(rule, len(rows) - room)
 
 
 def _wanted(

@@ -8,7 +8,7 @@ import pytest
 
 from lightloom.core.errors import InputError
 from lightloom.instances.computation_table import RooflineGpu, gpu_named, roofline
-from lightloom.instances.workloads import MODELS, layer_graph, model_named
+from lightloom.instances.workloads import MODELS, layer_graph, layers, model_named
 
 if TYPE_CHECKING:
     from lightloom.core.model_layer import LayerGraph
@@ -107,6 +107,13 @@ def test_every_model_is_a_computation(name: str) -> None:
     assert set(made.src) | set(made.dst) == set(range(len(made.ops)))
     assert model.source in made.provenance
     assert "A100" in made.provenance
+
+
+def test_layers_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model stops growing at the limit; nothing is done for the layers beyond."""
+    monkeypatch.setattr(layers, "MOST_LAYERS", 100)
+    with pytest.raises(InputError, match="too many layers"):
+        graph("bert-large", layers=10**8)
 
 
 def test_bad_questions_are_refused() -> None:

@@ -14,7 +14,7 @@ from lightloom.core.errors import InputError
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
 from lightloom.instances.instance import Instance
-from lightloom.plans.algorithms import make_algorithm
+from lightloom.plans.algorithms import make_algorithm, proposed
 from lightloom.plans.even_lifts import KNOWN, balanced_lifts, even_steps, nearest_lift
 from lightloom.plans.kautz import even_walks, kautz_arcs, shortest_trees
 from lightloom.plans.lifts import (
@@ -26,6 +26,7 @@ from lightloom.plans.lifts import (
     metacyclic_groups,
     shortest_moves,
 )
+from lightloom.plans.setting import Setting
 from lightloom.synth.synthesise import synthesise
 from tests.oracle.rank_buffers import execute
 
@@ -334,3 +335,18 @@ def test_even_steps_where_there_are_none() -> None:
     assert even_steps(1, 1) is None
     assert even_steps(17, 16) is None
     assert even_steps(256, 16) is None
+
+
+@pytest.mark.parametrize("op", ["all-gather", "all-reduce"])
+def test_gossip_is_proposed_while_its_plans_fit(op: str) -> None:
+    """A row for each block and rank, and phase: 33 million rows are no candidate."""
+    names = {
+        ranks: {
+            name for name, _ in proposed(Setting(op, ranks, 8, 2**20, switched=True))
+        }
+        for ranks in (64, 4096)
+    }
+    gossip = {"balanced-digraph", "fixed-digraph"}
+    assert gossip & names[64]
+    assert names[4096]
+    assert not gossip & names[4096]

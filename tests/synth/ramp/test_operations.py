@@ -16,6 +16,7 @@ from lightloom.instances.catalogue import load_instance
 from lightloom.instances.instance import Instance
 from lightloom.programs.ramp_nic import OPERATIONS, check_operation, operation
 from lightloom.replay import replay
+from lightloom.synth.fabrics import ramp as ramp_plug
 from lightloom.synth.ramp.schedules import OPS, ROUTED, routes_of, strategies, ways
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
@@ -210,6 +211,18 @@ def test_auto_takes_the_fastest_way() -> None:
         named = synthesise(instance, "ramp", {"strategy": "steps"}).incumbent
         assert named is not None
         assert named.schedule.algorithm.parameters == {"strategy": "steps"}
+
+
+def test_trees_of_too_many_rows_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`auto` takes another way; the strategy alone is refused with a word of why."""
+    monkeypatch.setattr(ramp_plug, "_MOST_MOVED", 2 * 16 * 15 - 1)
+    monkeypatch.setattr(ramp_plug, "_FEW_RANKS", 0)
+    instance = load_instance("ramp-16/all-reduce-4MiB")
+    made = synthesise(instance).incumbent
+    assert made is not None
+    assert made.schedule.algorithm.parameters["strategy"] != "spread"
+    with pytest.raises(InputError, match="too many nodes for a schedule along a tree"):
+        synthesise(instance, "ramp", {"strategy": "spread"})
 
 
 def test_auto_compares_the_catalogue_too() -> None:

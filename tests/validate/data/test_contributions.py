@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from lightloom.core.columns import column
 from lightloom.core.schedule import Algorithm, Op, Schedule, StepPart, Transfers
 from lightloom.core.seed import seeded_random
 from lightloom.core.task import Collective
+from lightloom.core.violation import MOST_PER_RULE, Unlisted, Violation
 from lightloom.instances.collectives import COLLECTIVES, op_of
 from lightloom.validate.data import all_to_all, contributions
 from lightloom.validate.data.contributions import check_postcondition
@@ -24,7 +26,6 @@ from lightloom.validate.data.values import Values
 if TYPE_CHECKING:
     import random
 
-    from lightloom.core.violation import Violation
 
 Row = tuple[int, int, int, int, int, int]
 """step, src, dst, chunk_lo, chunk_hi, op."""
@@ -116,9 +117,17 @@ def _final_faults(task: Collective, begin: State, state: State) -> set[Fault]:
     return faults
 
 
+def _violations(task: Collective, rows: list[Row]) -> list[Violation]:
+    violations = []
+    for violation in contributions.check(_schedule(task, rows), task):
+        assert isinstance(violation, Violation)
+        violations.append(violation)
+    return violations
+
+
 def _found(task: Collective, rows: list[Row]) -> set[Fault]:
     faults: set[Fault] = set()
-    for violation in contributions.check(_schedule(task, rows), task):
+    for violation in _violations(task, rows):
         where = violation.resource
         if violation.step is not None:
             faults.add((violation.rule, violation.step, where))
@@ -178,7 +187,7 @@ def test_blocks_do_not_matter(seed: int, op: str) -> None:
     nodes = tuple(range(4))
     task = Collective(op, nodes, 12, 12)
     rows = _random_rows(rng, task, op_of(task).chunk_total(task))
-    whole = list(contributions.check(_schedule(task, rows), task))
+    whole = _violations(task, rows)
     limits = [
         ("MOST_CELLS", 8),
         ("MOST_ELEMENTS", 3),
@@ -189,7 +198,7 @@ def test_blocks_do_not_matter(seed: int, op: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name, limit in rng.sample(limits, rng.randint(1, 5)):
             patch.setattr(contributions, name, limit)
-        cut = list(contributions.check(_schedule(task, rows), task))
+        cut = _violations(task, rows)
     assert _flow(cut) == _flow(whole)
     assert _chunks(cut) == _chunks(whole)
 
@@ -305,7 +314,14 @@ def test_foreign_contributions_are_wrong() -> None:
     mine, theirs, both = values.intern(0b01), values.intern(0b10), values.intern(0b11)
     state = np.array([[mine, theirs], [both, theirs]], dtype=np.int32)
     (violation,) = check_postcondition(
-        state, values, task, moves, reduces=False, atom_lo=0, atom_hi=2
+        state,
+        values,
+        task,
+        moves,
+        reduces=False,
+        atom_lo=0,
+        atom_hi=2,
+        listed=Counter(),
     )
     assert violation.rule == "post-condition-wrong"
     assert violation.resource == "chunk 0 of node 8"
@@ -320,7 +336,52 @@ def test_runs_of_chunks_are_one_violation() -> None:
     state = np.full((2, moves.atom_count), values.intern(0b01), dtype=np.int32)
     state[1] = 0
     (violation,) = check_postcondition(
-        state, values, task, moves, reduces=False, atom_lo=0, atom_hi=moves.atom_count
+        state,
+        values,
+        task,
+        moves,
+        reduces=False,
+        atom_lo=0,
+        atom_hi=moves.atom_count,
+        listed=Counter(),
     )
     assert violation.rule == "post-condition-missing"
     assert violation.resource == "chunks 0:6 of node 2"
+
+
+@pytest.mark.parametrize("op", ["all-gather", "all-to-all"])
+def test_what_everyone_lacks_is_counted_in_columns(
+    op: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a schedule without steps the first violations are listed; no pair has its own.
+
+    The limit on memory is less than the object of a violation takes.
+    """
+    for name in ("MOST_CELLS", "MOST_LOAD", "MOST_ELEMENTS"):
+        monkeypatch.setattr(contributions, name, 2**14)
+    ranks = 512
+    task = Collective(op, tuple(range(ranks)), ranks, ranks)
+    tracemalloc.start()
+    try:
+        found = list(contributions.check(_schedule(task, []), task))
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    lacking = ranks * (ranks - 1)
+    counted = sum(each.count for each in found if isinstance(each, Unlisted))
+    assert sum(isinstance(each, Violation) for each in found) == MOST_PER_RULE
+    assert counted == lacking - MOST_PER_RULE
+    assert peak_bytes < 150 * lacking
+
+
+def test_listed_violations_are_those_of_the_first_blocks() -> None:
+    """Blocks list no more together than one would, and count the same."""
+    task = Collective("all-gather", tuple(range(40)), 40, 40)
+    whole = list(contributions.check(_schedule(task, []), task))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contributions, "MOST_CELLS", 80)
+        cut = list(contributions.check(_schedule(task, []), task))
+    for found in (whole, cut):
+        listed = sum(isinstance(each, Violation) for each in found)
+        counted = sum(each.count for each in found if isinstance(each, Unlisted))
+        assert (listed, counted) == (MOST_PER_RULE, 40 * 39 - MOST_PER_RULE)

@@ -68,6 +68,15 @@ def test_known_bounds(
     assert known_us - 0.02 <= int(found.bound) / 1e6 <= known_us * 1.05
 
 
+def test_times_beyond_64_bits_are_bounded() -> None:
+    """A terabyte at 1 bit/s takes 8 * 2**40 s, in picoseconds more than 2**63."""
+    fabric = Lightpath(rows=1, cols=2, lasers=1, bits_per_second_per_wavelength=1)
+    found = find_bound("configurations", fabric, Demand((0,), (1,), (2**40,)))
+    assert found is not None
+    time_ps = 8 * 2**40 * 10**12
+    assert time_ps * 999 // 1000 <= found.bound <= time_ps + fabric.alpha_ps
+
+
 QUESTIONS = given(
     st.integers(0, 10**6),
     st.integers(1, 4),
