@@ -30,7 +30,8 @@ SHARED = [
         f"{fabric}/{op}-{size}",
         op,
         algorithm,
-        marks=[pytest.mark.slow] * ("ideal" in fabric or size != sizes_of(algorithm)[0]),
+        marks=[pytest.mark.slow]
+        * ("ideal" in fabric or size != sizes_of(algorithm)[0]),
     )
     for fabric in ("lightpath-8", "ideal-switch-8")
     for op in OPERATIONS
@@ -39,7 +40,8 @@ SHARED = [
         *(entry.name for entry in ALGORITHMS.values() if op in entry.ops),
     )
     if algorithm != "hub-relays"  # not for 8 ranks
-    for size in sizes_of(algorithm)
+    for fast in [sizes_of(algorithm)]
+    for size in fast
 ]
 
 
