@@ -48,7 +48,7 @@ TABLES: dict[str, dict[str, Any]] = {
 WITHOUT_DEMANDS = ("ramp",)
 CHOICE_OF_ITS_OWN = ("ramp", "ring-2d", "sipac")
 """Where `auto` is more than the best of the algorithms."""
-SEARCHED = {"packed-trees": ("ideal-switch", "lightpath")}
+SEARCHED = {"packed-trees": ("lightpath",)}
 """Algorithms that search long, and where the fast suite has them."""
 LARGER: dict[str, tuple[dict[str, Any], dict[str, object]]] = {
     "hub-relays": ({"kind": "ideal-switch", "nodes": 72}, {"degree": 6}),
