@@ -12,9 +12,10 @@ from lightloom.instances.fabrics.ring import Ring
 
 if TYPE_CHECKING:
     from lightloom.core.schedule import Schedule
+    from lightloom.instances.instance import AnyFabric
 
 
-FABRICS = {
+FABRICS: dict[str, AnyFabric] = {
     "ring-5": Ring(
         nodes=5,
         wavelengths=1,
