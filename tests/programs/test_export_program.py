@@ -85,7 +85,7 @@ def test_plans_of_very_many_chunks_are_right(op: str, algorithm: str) -> None:
     """1 MiB in up to 131,072 chunks, of which an order takes 6 to 15 seconds."""
     offered = algorithm == "auto" or op in ALGORITHMS[algorithm].ops
     right = assert_plan_is_right(f"lightpath-8/{op}-1MiB", algorithm, op, 1)
-    assert right or not offered or algorithm == "packed-trees"
+    assert right or not offered
 
 
 def test_long_thread_blocks_go_on_in_others() -> None:
