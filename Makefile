@@ -27,8 +27,8 @@ demo: $(READY) ## all-reduce on 256 GPUs: synthesise, verify, replay, compare
 test: $(READY) ## all tests but the slow ones
 	$(PYTEST) -m "not slow"
 
-test-slow: $(READY) ## the slow tests
-	$(PYTEST) -m slow
+test-slow: $(READY) ## the slow tests, and those of hypothesis with all examples
+	$(PYTEST) -m "slow or hypothesis"
 
 check: $(READY) ## format, lint, types, walls, spelling, lock, weight
 	$(BIN)/ruff format --check .

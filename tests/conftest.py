@@ -6,7 +6,7 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from lightloom.core.task import Collective
 from lightloom.instances.fabrics.lightpath import Lightpath
@@ -23,6 +23,27 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no fault
 )
 settings.load_profile("lightloom")
+
+FAST_SUITE = "not slow"
+FEWER, FEWEST = 4, 8
+"""The fast suite draws a quarter of the examples that a test asks for, 8 at least."""
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Draw fewer examples in the fast suite; the slow one runs these tests in full."""
+    if config.option.markexpr != FAST_SUITE:
+        return
+    drawn = {getattr(item, "obj", None) for item in items}
+    for function in {getattr(test, "__func__", test) for test in drawn}:
+        if is_hypothesis_test(function):
+            whole = function._hypothesis_internal_use_settings  # noqa: SLF001
+            few = min(whole.max_examples, max(FEWEST, whole.max_examples // FEWER))
+            function._hypothesis_internal_use_settings = settings(  # noqa: SLF001
+                whole, max_examples=few
+            )
+
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Scripts start what runs in the background so, and children would inherit it.

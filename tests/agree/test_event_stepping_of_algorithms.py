@@ -21,7 +21,7 @@ from tests.oracle.circuit_agreement import agree_on_circuits
 from tests.oracle.packet_stepping import agree_on_packets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from lightloom.core.schedule import Schedule
 
@@ -48,6 +48,8 @@ TABLES: dict[str, dict[str, Any]] = {
 WITHOUT_DEMANDS = ("ramp",)
 CHOICE_OF_ITS_OWN = ("ramp", "ring-2d", "sipac")
 """Where `auto` is more than the best of the algorithms."""
+SEARCHED = {"packed-trees": ("lightpath",)}
+"""Algorithms that search long, and where the fast suite has them."""
 LARGER: dict[str, tuple[dict[str, Any], dict[str, object]]] = {
     "hub-relays": ({"kind": "ideal-switch", "nodes": 72}, {"degree": 6}),
 }
@@ -75,11 +77,11 @@ def _agree(made: Schedule) -> None:
         agree_on_packets(made)
 
 
-def _made(name: str) -> Iterator[Schedule]:
-    """Yield what an algorithm makes of every collective that it does, everywhere."""
+def _made(name: str, kinds: Iterable[str]) -> Iterator[Schedule]:
+    """Yield what an algorithm makes of every collective that it does."""
     entry = ALGORITHMS[name]
     cases: list[tuple[dict[str, Any], dict[str, object]]] = [
-        ({"kind": kind, **TABLES[kind]}, {}) for kind in TABLES
+        ({"kind": kind, **TABLES[kind]}, {}) for kind in kinds
     ]
     for table, parameters in [LARGER[name]] if name in LARGER else cases:
         for op in entry.ops:
@@ -102,7 +104,17 @@ def test_every_fabric_is_listed() -> None:
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_collectives_of_an_algorithm(name: str) -> None:
     """On whichever fabrics it makes a schedule, both replays time it alike."""
-    made = list(_made(name))
+    made = list(_made(name, SEARCHED.get(name, TABLES)))
+    for schedule in made:
+        _agree(schedule)
+    assert made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEARCHED)
+def test_collectives_of_a_long_search(name: str) -> None:
+    """Likewise on the other fabrics."""
+    made = list(_made(name, sorted({*TABLES} - {*SEARCHED[name]})))
     for schedule in made:
         _agree(schedule)
     assert made

@@ -34,6 +34,13 @@ PACKETS = (
 )
 
 
+def examples(fast: int, slow: int) -> pytest.MarkDecorator:
+    """Run a test on few examples, and on more of them in the slow suite."""
+    return pytest.mark.parametrize(
+        "count", [fast, pytest.param(slow, marks=pytest.mark.slow)]
+    )
+
+
 def _as_read(instance: Instance) -> None:
     """Refuse what an instance file may not say."""
     task, count = instance.communication, instance.fabric.node_count
@@ -66,10 +73,15 @@ def _check(
     return report
 
 
+SERVERS = {"rail-trees": ("superpod",)}
+"""Algorithms for ranks in servers."""
+
+
+@examples(6, 12)
 @pytest.mark.parametrize("kind", [*WOVEN, *PACKETS])
-def test_auto_conforms(kind: str) -> None:
+def test_auto_conforms(kind: str, count: int) -> None:
     """It answers every collective and every demand."""
-    report = _check(AUTO, (kind,), 12)
+    report = _check(AUTO, (kind,), count)
     assert report.conforms
     assert report.refused == 0
 
@@ -78,24 +90,28 @@ SERVERS = {"rail-trees": ("superpod", "fat-tree")}
 """Algorithm -> kinds of fabric, where it needs servers with several nodes each."""
 
 
+@examples(10, 20)
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
-def test_every_algorithm_conforms(name: str) -> None:
+def test_every_algorithm_conforms(name: str, count: int) -> None:
     """It answers what it offers to do, and refuses numbers of ranks that do not fit."""
     kinds = SERVERS.get(name, WOVEN)
-    assert _check(name, kinds, 20, ALGORITHMS[name].ops).conforms
+    drawn = 20 if name in SERVERS else count  # most that are drawn are refused
+    assert _check(name, kinds, drawn, ALGORITHMS[name].ops).conforms
 
 
+@examples(8, 30)
 @pytest.mark.parametrize("kind", ["ocs", "ring"])
-def test_collectives_on_switches_and_rings_conform(kind: str) -> None:
+def test_collectives_on_switches_and_rings_conform(kind: str, count: int) -> None:
     """Every operation, whatever the planes, the reach and the transceivers."""
-    report = _check(AUTO, (kind,), 30, tuple(sorted(COLLECTIVES)))
+    report = _check(AUTO, (kind,), count, tuple(sorted(COLLECTIVES)))
     assert report.conforms
 
 
+@examples(6, 20)
 @pytest.mark.parametrize("kind", ["ramp", "ring-2d", "sipac"])
-def test_synthesisers_of_fabrics_conform(kind: str) -> None:
+def test_synthesisers_of_fabrics_conform(kind: str, count: int) -> None:
     """Those that make whole schedules for a kind of fabric."""
-    assert _check(AUTO, (kind,), 20).conforms
+    assert _check(AUTO, (kind,), count).conforms
 
 
 OWN = {
@@ -106,8 +122,9 @@ OWN = {
 """Problem -> kind of fabric and tasks, where answers are schedules."""
 
 
+@examples(10, 40)
 @pytest.mark.parametrize("problem", OWN)
-def test_answers_of_problems_conform(problem: str) -> None:
+def test_answers_of_problems_conform(problem: str, count: int) -> None:
     """Schedules of our own algorithms behind `solve`, signed with their bounds.
 
     The problems ask for one configuration; that there is none is no answer to ours.
@@ -126,7 +143,7 @@ def test_answers_of_problems_conform(problem: str) -> None:
 
     kind, tasks = OWN[problem]
     report = check_synthesiser(
-        make, kinds=[kind], tasks=tasks, examples=40, limit_s=HUNG_S
+        make, kinds=[kind], tasks=tasks, examples=count, limit_s=HUNG_S
     )
     assert [result for result in report.properties if result.failed] == []
     assert report.conforms

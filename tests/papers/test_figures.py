@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lightloom.core.errors import InputError
-from lightloom.core.units import KIB, MIB
 from lightloom.papers import FIGURES, FOLDERS, figure
 from lightloom.papers.claims import ClaimVerdict, declared
-from lightloom.papers.lumorph.training import MODELS
-from lightloom.papers.ramp.systems import GB, MB
-from lightloom.papers.sipml.setup import Trained
+from tests.papers.small_figures import SMALL, small_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,46 +20,6 @@ if TYPE_CHECKING:
     from lightloom.papers.claims import Comparison
     from lightloom.papers.reproduction import Figure, Reproduction
 
-NCF = Trained("ncf", (256, 1024), 100, 512)
-SMALL = (
-    figure("lumorph-fig3").at(sizes=(8, 16), repeats=1),
-    figure("lumorph-fig5").at(sizes=(8, 16)),
-    figure("lumorph-fig6").at(gpus=16, buffer_bytes=MIB, waveguides=(1, 4)),
-    figure("lumorph-fig7").at(sizes=(8, 16), buffers=(KIB, MIB)),
-    figure("lumorph-fig8a").at(gpus=8, delays_ns=(0, 3_700, 25_000)),
-    figure("lumorph-fig8b").at(gpus=8, rates=(100, 200), buffers=(16 * KIB, MIB)),
-    figure("lumorph-fig10"),
-    figure("lumorph-fig11").at(sizes=(8, 16), models=MODELS[1:]),
-    figure("ramp-fig6").at(groups=(8, 32)),
-    figure("ramp-fig7").at(groups=(8, 10, 32), per_group=(1, 256)),
-    figure("ramp-fig8"),
-    figure("ramp-fig15").at(sizes=(2, 16, 1024)),
-    figure("ramp-fig16").at(losses=("2.5", "2.2", "1.0")),
-    figure("ramp-fig17").at(gpus=(256, 4096)),
-    figure("ramp-fig18"),
-    figure("ramp-fig19").at(rates=(200, 12_800)),
-    figure("ramp-fig20").at(sizes=(MB, 10 * GB)),
-    figure("ramp-fig21").at(nodes=(16, 65_536), buffers=(MB, 10 * GB)),
-    figure("ramp-fig22").at(nodes=(16, 65_536), buffers=(MB, 10 * GB)),
-    figure("ramp-fig23").at(nodes=(16, 65_536)),
-    figure("ramp-table3"),
-    figure("ramp-table4"),
-    figure("ramp-table9").at(losses=("2.5", "2.0", "1.0")),
-    figure("ramp-table10").at(gpus=(256, 4096)),
-    figure("sipac-fig3"),
-    figure("sipac-fig4a").at(nodes=16),
-    figure("sipac-fig4b").at(sizes=(16,), rates=(128, 512, 4096)),
-    figure("sipml-fig5").at(gpus=16, rates=(128, 512), models=(NCF,)),
-    figure("sipml-fig6").at(gpus=16, rates=(128, 8192), models=(NCF,)),
-    figure("sipml-fig7").at(gpus=32, shown=8, degrees=(2, 4), trained=NCF),
-    figure("sipml-fig8").at(gpus=16, rates=(128, 2048), switches=(1, 4), trained=NCF),
-    figure("sipml-fig9").at(gpus=16, rates=(128,), delays_us=(30, 100), trained=NCF),
-    figure("sipml-fig10").at(sizes=(16, 32), rate=256, models=(NCF,)),
-    figure("sipml-table1").at(sizes=(8, 16), latencies_us=(1, 100), trained=NCF),
-    figure("bruck-table1").at(mebibytes=(1,)),
-    figure("decomposition-table1").at(delays=(0.04, 0.08), matrices=("pipeline",)),
-    figure("overlap-table1").at(cases=((16, 4, 25.0, 8.0), (8, 2, 50.0, 32.0))),
-)
 FINDINGS = {
     "sipml-fig5": (
         *("at most twice the rate of Elect-Flat", "hybrid beats data parallelism"),
@@ -74,10 +31,6 @@ FINDINGS = {
     "sipml-table1": ("latencies above about 10 us hurt",),
 }
 """What the paper finds, by figure: each is a claim with a verdict."""
-
-
-def silent(_: str) -> None:
-    """Say nothing."""
 
 
 _RACK, _SWITCH = "auto", "auto (switch)"
@@ -182,7 +135,7 @@ def test_all_that_is_declared_is_told(folder: str) -> None:
 @pytest.mark.parametrize("small", SMALL, ids=lambda small: small.name)
 def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) -> None:
     """Rows under their columns, a verdict for every claim, best rows, four files."""
-    found = small.run(silent)
+    found = small_run(small.name)
     assert found.figure.name == small.name
     assert found.data.rows
     assert found.panels
@@ -216,7 +169,7 @@ def test_a_figure_leaves_data_claims_and_plots(small: Figure, tmp_path: Path) ->
 )
 def test_the_same_figure_comes_out_every_time(small: Figure) -> None:
     """Two runs give the same data and verdicts."""
-    first, second = small.run(silent), small.run(silent)
+    first, second = small_run(small.name), small.run(lambda _: None)
     assert first.data.rows == second.data.rows
     assert first.comparisons == second.comparisons
 

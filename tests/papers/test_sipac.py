@@ -8,7 +8,6 @@ import pytest
 
 from lightloom.core.task import Collective
 from lightloom.instances.catalogue import clusters
-from lightloom.papers import figure
 from lightloom.papers.claims import ClaimVerdict
 from lightloom.papers.sipac.clusters import (
     AUTO,
@@ -21,15 +20,12 @@ from lightloom.papers.sipac.clusters import (
     usual,
 )
 from lightloom.validate import verify
+from tests.papers.small_figures import small_run
 
 if TYPE_CHECKING:
     from lightloom.papers.reproduction import Reproduction
 
 MB = 10**6
-
-
-def silent(_: str) -> None:
-    """Say nothing."""
 
 
 def verdicts(found: Reproduction) -> dict[str, ClaimVerdict]:
@@ -39,7 +35,7 @@ def verdicts(found: Reproduction) -> dict[str, ClaimVerdict]:
 
 def test_orderings_of_fig4a_at_sixteen_units() -> None:
     """What a fluid replay can show holds; what only queues explain does not."""
-    found = figure("sipac-fig4a").at(nodes=16).run(silent)
+    found = small_run("sipac-fig4a")
     assert len(found.data.rows) == 2 * len(OPS) * len(CLUSTERS)
     said = verdicts(found)
     order = next(claim for claim in said if claim.startswith("order of all-to-all"))
@@ -61,7 +57,7 @@ def test_orderings_of_fig4a_at_sixteen_units() -> None:
 
 def test_forwarding_is_for_every_cluster() -> None:
     """With exchange level by level a BCube takes as long as SiPAC at incast."""
-    found = figure("sipac-fig4a").at(nodes=16).run(silent).data.where(pattern="incast")
+    found = small_run("sipac-fig4a").data.where(pattern="incast")
     assert found.number("times_sipac", cluster="bcube", choice=USUAL) > 1.5
     assert found.number("times_sipac", cluster="bcube", choice=AUTO) == pytest.approx(
         1.0, abs=1e-6
@@ -70,7 +66,7 @@ def test_forwarding_is_for_every_cluster() -> None:
 
 def test_fig4b_ports_that_stay_slow_stop_superpod() -> None:
     """SiPAC gains with the rate; SuperPod does not where only NVLink grows."""
-    found = figure("sipac-fig4b").at(sizes=(16,), rates=(128, 512, 4096)).run(silent)
+    found = small_run("sipac-fig4b")
     said = verdicts(found)
     assert said["SiPAC gets faster with every rate (16 units)"] == ClaimVerdict.MATCHES
     waits = "SuperPod ends up waiting for its inter-server links (16 units)"

@@ -25,6 +25,13 @@ OPERATIONS = (
     "reduce",
     "reduce-scatter",
 )
+FINE = {"auto", "one-relay", "packed-trees", "part-trees"}
+"""What may divide a buffer down to 8 bytes a chunk: 131,072 chunks of 1 MiB."""
+
+
+def sizes_of(algorithm: str) -> tuple[str, ...]:
+    """Return the size to run an algorithm at, and one that takes too long for most."""
+    return ("4KiB", "1MiB") if algorithm in FINE else ("1MiB",)
 
 
 @functools.cache
@@ -85,10 +92,12 @@ def expected(
 
 
 __all__ = [
+    "FINE",
     "OPERATIONS",
     "Collective",
     "expected",
     "inputs_of",
     "program_of",
     "schedule_of",
+    "sizes_of",
 ]

@@ -22,10 +22,17 @@ from tests.programs.lowered import (
     inputs_of,
     program_of,
     schedule_of,
+    sizes_of,
 )
 
 SHARED = [
-    pytest.param(fabric, op, algorithm, marks=[pytest.mark.slow] * ("ideal" in fabric))
+    pytest.param(
+        f"{fabric}/{op}-{size}",
+        op,
+        algorithm,
+        marks=[pytest.mark.slow]
+        * ("ideal" in fabric or size != sizes_of(algorithm)[0]),
+    )
     for fabric in ("lightpath-8", "ideal-switch-8")
     for op in OPERATIONS
     for algorithm in (
@@ -33,6 +40,8 @@ SHARED = [
         *(entry.name for entry in ALGORITHMS.values() if op in entry.ops),
     )
     if algorithm != "hub-relays"  # not for 8 ranks
+    for fast in [sizes_of(algorithm)]
+    for size in fast
 ]
 
 
@@ -40,15 +49,15 @@ _ON_REQUEST = {"level-trees", "levels", "radices", "torus-rings"}
 """Algorithms that need parameters."""
 
 
-@pytest.mark.parametrize(("fabric", "op", "algorithm"), SHARED)
-def test_programs_are_accepted_and_right(fabric: str, op: str, algorithm: str) -> None:
+@pytest.mark.parametrize(("instance", "op", "algorithm"), SHARED)
+def test_programs_are_accepted_and_right(
+    instance: str, op: str, algorithm: str
+) -> None:
     """Read back and verified, and run in random orders, 2 chunks a connection."""
     found = 0
     for runtime in RUNTIMES.values():
         for buffers in ("scratch", "direct"):
-            program = program_of(
-                f"{fabric}/{op}-1MiB", algorithm, runtime.name, buffers
-            )
+            program = program_of(instance, algorithm, runtime.name, buffers)
             if program is None:
                 continue
             found += 1
@@ -68,11 +77,11 @@ def test_programs_are_accepted_and_right(fabric: str, op: str, algorithm: str) -
                     assert done == right
     if not found and algorithm not in _ON_REQUEST:
         # Too long for all: the hint names one that is not.
-        schedule = schedule_of(f"{fabric}/{op}-1MiB", algorithm)
+        schedule = schedule_of(instance, algorithm)
         with pytest.raises(ProgramLimitError) as caught:
             export_program(schedule, RUNTIMES["msccl"])
         other = caught.value.fix.rsplit(" ", 1)[1]
-        assert program_of(f"{fabric}/{op}-1MiB", other) is not None
+        assert program_of(instance, other) is not None
 
 
 @pytest.mark.slow

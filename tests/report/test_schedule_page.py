@@ -384,12 +384,12 @@ def test_nodes_ways_and_data_are_shown_as_the_page_opens(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fabric", ["ring-16", "ramp-16", "lightpath-16"])
+@pytest.mark.parametrize("fabric", ["ring-5", "ramp-8", "lightpath-16"])
 def test_every_configuration_of_a_step_is_shown(
     browser: WebDriver, tmp_path: Path, fabric: str
 ) -> None:
     """One position of the slider for each; the time line shows what planes change."""
-    schedule = in_turns(50_000_000 if fabric == "ring-16" else 4_000_000, fabric)
+    schedule = in_turns(50_000_000 if fabric == "ring-5" else 4_000_000, fabric)
     page = ll.show(schedule).html
     opened(browser, page, tmp_path / "page.html")
     find = functools.partial(browser.find_element, "id")

@@ -61,10 +61,10 @@ def test_the_completion_time_stands_beside_the_bound() -> None:
     assert bound.y[1] == pytest.approx(float(certificate.bound or 0) / 10**6)
 
 
-@pytest.mark.parametrize("fabric", ["ring-16", "lightpath-16", "ramp-16"])
+@pytest.mark.parametrize("fabric", ["ring-5", "lightpath-16", "ramp-8"])
 def test_a_step_is_drawn_configuration_by_configuration(fabric: str) -> None:
     """Each has a picture of its own, up to twelve; the last one counts the others."""
-    schedule = in_turns(50_000_000 if fabric == "ring-16" else 4_000_000, fabric)
+    schedule = in_turns(50_000_000 if fabric == "ring-5" else 4_000_000, fabric)
     panels = step_panels(schedule, 0)
     count = len(schedule.segments)
     assert len(panels) == min(12, count)

@@ -306,7 +306,9 @@ def test_metacyclic_groups(data: st.DataObject) -> None:
     assert (table == table.T).all() == (group == groups[0])
 
 
-@pytest.mark.parametrize("ranks", [20, 32, 64, 128, 512])
+@pytest.mark.parametrize(
+    "ranks", [20, 32, 64, 128, pytest.param(512, marks=pytest.mark.slow)]
+)
 def test_even_steps(ranks: int) -> None:
     """Ports send the least there is, in an all-to-all and in an all-gather."""
     found = even_steps(ranks, 16)

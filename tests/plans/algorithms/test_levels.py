@@ -445,7 +445,11 @@ def test_a_full_pipeline_runs_at_the_rate_of_a_node(
 
 @pytest.mark.parametrize(
     ("radix", "switching", "most_ps"),
-    [(8, "tunable", 303_000_000), (8, "fixed", 303_000_000), (2, "fixed", 303_000_000)],
+    [
+        pytest.param(8, "tunable", 303_000_000, marks=pytest.mark.slow),
+        (8, "fixed", 303_000_000),
+        (2, "fixed", 303_000_000),
+    ],
 )
 @pytest.mark.parametrize("op", ["broadcast", "reduce"])
 def test_auto_is_near_the_bound(

@@ -109,7 +109,7 @@ def test_it_makes_schedules_by_name(fabric: AnyFabric) -> None:
 @pytest.mark.parametrize("fabric", [Lightpath(rows=2, cols=2), IdealSwitch(nodes=4)])
 def test_auto_compares_what_it_proposes(fabric: AnyFabric) -> None:
     """With its own parameters; what cannot be done is passed over."""
-    task = Collective("broadcast", tuple(range(4)), 2**22)
+    task = Collective("broadcast", tuple(range(4)), 2**20)
     made = synthesise(Instance(fabric, task, "a test")).incumbent
     assert made is not None
     lines = [one for one in made.compared if one.algorithm == "line"]

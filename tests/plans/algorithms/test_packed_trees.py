@@ -140,11 +140,11 @@ def test_translated_trees_that_are_images_divide_a_block_evenly() -> None:
 @pytest.mark.parametrize(
     ("name", "us", "before_us"),
     [
-        ("torus-16/broadcast-256KiB", 4.35, 5.36),
+        pytest.param("torus-16/broadcast-256KiB", 4.35, 5.36, marks=pytest.mark.slow),
         pytest.param("torus-16/reduce-1MiB", 10.5, 13.04, marks=pytest.mark.slow),
         ("bcube-16/broadcast-256KiB", 4.15, 4.472),
         ("topoopt-16/all-reduce-256KiB", 5.0, 5.232),
-        ("topoopt-16/broadcast-4MiB", 27.7, 30.228),
+        pytest.param("topoopt-16/broadcast-4MiB", 27.7, 30.228, marks=pytest.mark.slow),
     ],
 )
 def test_few_steps_beat_levels(name: str, us: float, before_us: float) -> None:
