@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -218,8 +219,10 @@ class CandidateSearch:
 
     def _divided(self, candidate: Candidate, demand: Demand) -> None:
         """Enter the schedules of an algorithm of the fabric's own."""
+        limit_ps = self.pool.best_ps() or math.inf
+        name = candidate.algorithm
         try:
-            for realised in self.realiser.divided(candidate.algorithm, demand):
+            for realised in self.realiser.divided(name, demand, limit_ps):
                 self._enter_realised(candidate, demand, realised)
         except (InfeasibleError, NoAnswerError):
             if self.pool.best_ps() is None:

@@ -92,7 +92,9 @@ class LaneWays:
         return room
 
 
-def in_turns(ways: LaneWays, fixed_ps: float, seed: int) -> Iterator[Realisation]:
+def in_turns(
+    ways: LaneWays, fixed_ps: float, seed: int, limit_ps: float = math.inf
+) -> Iterator[Realisation]:
     """Yield a demand in one step of a part for each configuration, ever faster.
 
     Every pair takes one of its ways, chosen such that lines are evenly loaded; where
@@ -102,7 +104,7 @@ def in_turns(ways: LaneWays, fixed_ps: float, seed: int) -> Iterator[Realisation
     Where lanes are many, a unit is a bundle of them.
 
     `fixed_ps`: what a configuration costs beside its data. `seed`: of random choices,
-    0 or more.
+    0 or more. `limit_ps`: what the demand takes otherwise; longer parts are not sought.
     """
     need = ways.size_bytes.astype(np.float64) * (
         BITS_PER_BYTE * PS_PER_S / ways.bits_per_s
@@ -111,7 +113,7 @@ def in_turns(ways: LaneWays, fixed_ps: float, seed: int) -> Iterator[Realisation
     if len(ways.pair) > len(need):
         choices.append(_shared_ways(ways, need))
     bundle = min(-(-int(ways.lanes.max()) // MOST_UNITS), int(ways.lanes.min()))
-    best_ps = least_ps = math.inf
+    best_ps, least_ps = limit_ps, math.inf
     for parts in choices:
         lines = _lines(ways, parts, bundle)
         if lines.least_total * _WORTH > least_ps:
@@ -330,7 +332,11 @@ def line_colours(crossed: Ragged, lanes: IntArray, seed: int) -> IntArray | None
         if len(binding) <= 2:
             begin = binding[0] if binding else columns[0]
             end = binding[1] if len(binding) > 1 else np.arange(len(lanes))
-            return edge_colours(begin, end)
+            colour = np.zeros(len(lanes), dtype=np.int64)
+            for room_of_line in np.unique(lanes).tolist():
+                mine = lanes == room_of_line
+                colour[mine] = edge_colours(begin[mine], end[mine])
+            return colour
     of_unit = np.full((len(lanes), width), len(full))
     place = np.arange(len(line)) - crossed.offsets[pair]
     of_unit[pair, place] = np.where(kept[line], line, len(full))

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lightloom.synth.demand_configurations.division import Division, durations_of_counts
-from lightloom.synth.demand_configurations.durations import short_durations, unit_bound
+from lightloom.synth.demand_configurations.durations import (
+    short_durations,
+    unit_bound,
+)
 from lightloom.synth.demand_configurations.units import (
     MOST_EXACT,
     cut_pairs,
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lightloom.core.columns import FloatArray, IntArray
+    from lightloom.synth.demand_configurations.durations import UnitBound
     from lightloom.synth.demand_configurations.lines import Lines
     from lightloom.synth.demand_configurations.units import UnitShape
 
@@ -41,6 +45,14 @@ _CHANGED_OPTIONS = 4_000_000
 _MOST_REFUSED = 8
 """Fillings without circuits after which durations are given up: each takes as long as
 all looks at other durations together."""
+_MOST_VAIN = 1
+"""Numbers of configurations that brought nothing, after which another one in a row ends
+the search: they come by what they promise, so those that follow promise less."""
+_WIDER = 1.1
+"""Of the durations wanted, how far above them the search for such may begin: shapes
+that pass only there shrink, and fewer chances are missed."""
+_FILLED_SHORTER = 1.02
+"""Of durations, so much more may be asked of a filling than it needs in the end."""
 MOST_UNITS = 64
 """Units of a configuration up to which durations are searched."""
 _MOST_PAIRS = 400_000
@@ -61,32 +73,80 @@ def divisions(
     that cannot be faster are left out. `lights`: whether a division finds circuits,
     where lines do not say all; by default each does.
 
+    Where something is `known`, numbers of configurations come in order of their bounds,
+    so that one which is found rules others out, and two in a row that bring nothing end
+    the search; else those whose units promise most come first.
+
     Deterministic. The limits count looks at tables and tried changes. Of more than 64
     units, or 400,000 pairs times configurations, only one configuration is tried, and
     those of `unit_shapes`.
     """
     fewest = max(1, lines.fewest())
     best = np.inf
-    asked = _Asked(lines, seed, lights or (lambda _: True))
+    asked = _Asked(lines, seed, known < np.inf, lights or (lambda _: True))
     single = _one(lines) if fewest == 1 else None
-    if single is not None and asked.lights(single):
-        best = fixed + float(single.durations[0])
-        yield single
+    if single is not None:
+        lasts = fixed + float(single.durations[0])
+        if lasts < known and asked.lights(single):
+            best = lasts
+            yield single
     shapes = unit_shapes(lines)
     promise = _by_promise(shapes, fixed)
     units = lines.most_units
     searched = units <= MOST_UNITS and len(lines.need) * fewest <= _MOST_PAIRS
-    makers = [(count, _divided) for count in _counts(promise, fewest) if searched]
-    makers += [(count, _placed) for count in promise if lines.of_ends]
-    for count, maker in makers:
-        most = best - count * fixed
-        if lines.least_total >= min(most, known - count * fixed):
+    queue = [_Count(count, shapes.get(count), None) for count in promise]
+    queue = [one for one in queue if lines.of_ends]
+    if searched:
+        bounded = _bounded(lines, _counts(promise, fewest), shapes)
+        if asked.limited:
+            bounded.sort(key=lambda one: one.least(fixed))
+        queue = [*bounded, *queue]
+    vain = 0
+    for number in queue:
+        if vain > _MOST_VAIN and number.bound is not None:
             continue
-        division = maker(asked, count, shapes.get(count), most)
+        most = min(best, known) - number.count * fixed
+        if max(lines.least_total, number.least(0.0)) >= most:
+            continue
+        search = _placed if number.bound is None else _divided
+        division = search(asked, number, most)
+        vain += asked.limited and number.bound is not None
         if division is not None and division.durations.sum() < most:
-            best = count * fixed + float(division.durations.sum())
+            best = number.count * fixed + float(division.durations.sum())
+            vain = 0
             order = np.argsort(-division.durations, kind="stable")
             yield Division(division.durations[order], division.counts[:, order])
+
+
+@dataclass(frozen=True, eq=False)
+class _Count:
+    """A number of configurations to search for.
+
+    `shape`: where units of one length ask for so many. `bound`: where durations are
+    searched, and not only units placed.
+    """
+
+    count: int
+    shape: UnitShape | None
+    bound: UnitBound | None
+
+    def least(self, fixed: float) -> float:
+        """Return what the configurations take at least, as far as bounds say."""
+        known = self.shape if self.bound is None else self.bound
+        lasts = 0.0 if known is None else float(known.durations.sum())
+        return self.count * fixed + lasts
+
+
+def _bounded(
+    lines: Lines, counts: list[int], shapes: dict[int, UnitShape]
+) -> list[_Count]:
+    """Return the numbers of configurations that lines allow, each with its bound."""
+    bounds = ((count, unit_bound(lines, count)) for count in counts)
+    return [
+        _Count(count, shapes.get(count), bound)
+        for count, bound in bounds
+        if bound is not None
+    ]
 
 
 def _by_promise(shapes: dict[int, UnitShape], fixed: float) -> list[int]:
@@ -110,6 +170,7 @@ class _Asked:
 
     lines: Lines
     seed: int
+    limited: bool
     lights: Callable[[Division], bool]
 
     def lit(self, counts: IntArray | None) -> Division | None:
@@ -120,14 +181,12 @@ class _Asked:
         return division if self.lights(division) else None
 
 
-def _placed(
-    asked: _Asked, count: int, shape: UnitShape | None, most: float
-) -> Division | None:
+def _placed(asked: _Asked, number: _Count, most: float) -> Division | None:
     """Return a division of the units of a shape, which flows place."""
-    if shape is None or shape.durations.sum() >= most:
-        return None
-    units = cut_pairs(asked.lines.need, shape.cut)
-    return asked.lit(place_units(asked.lines, units, count))
+    del most
+    assert number.shape is not None
+    units = cut_pairs(asked.lines.need, number.shape.cut)
+    return asked.lit(place_units(asked.lines, units, number.count))
 
 
 def _one(lines: Lines) -> Division:
@@ -151,65 +210,81 @@ def _one(lines: Lines) -> Division:
     return Division(np.array([high]), counts(high)[:, None])
 
 
-def _divided(
-    asked: _Asked, count: int, shape: UnitShape | None, most: float
-) -> Division | None:
+def _divided(asked: _Asked, number: _Count, most: float) -> Division | None:
     """Return a division among so many configurations, shorter than `most` in all."""
-    lines = asked.lines
-    bound = unit_bound(lines, count)
-    if bound is None or bound.durations.sum() >= most:
-        return None
+    lines, count, shape, bound = asked.lines, number.count, number.shape, number.bound
+    assert bound is not None
     first = [np.maximum(bound.durations, 1e-3 * bound.durations.sum())]
     if shape is not None and count > MOST_EXACT:
         first.append(shape.durations)
     work = _LINE_WORK if count < MOST_EXACT else _LINE_WORK_MANY
-    ceiling = min(most, 4 * min(float(each.sum()) for each in first))
+    wider = _WIDER if asked.limited else 1.0
+    ceiling = min(wider * most, 4 * min(float(each.sum()) for each in first))
     durations = short_durations(lines, first, ceiling, asked.seed, work)
-    if durations is None:
+    if durations is None or durations.sum() >= most:
         return None
     enough = float(bound.durations.sum()) * _ENOUGH
-    return _filled(asked, durations, most, enough)
+    return _Fillings(asked, durations).best(most, enough)
 
 
-def _filled(
-    asked: _Asked, first: FloatArray, most: float, enough: float
-) -> Division | None:
-    """Return the first division that is found at durations a little longer.
+class _Fillings:
+    """Divisions at durations and a little longer."""
 
-    Of few units the best of several at the first durations at which one is found.
-    """
-    lines, count = asked.lines, len(first)
-    longest = max(len(pairs) for pairs in lines.members)
-    changes = min(_CHANGES, _CHANGED_OPTIONS // (longest * count))
-    units = len(lines.need) * count
-    few, many = units <= _FEW_UNITS, units > _MANY_UNITS
-    starts = [(turn, True) for turn in range(_STARTS)] if few else []
-    starts += [(turn, False) for turn in range(1 if many else 2)]
-    refused = 0
-    for longer in _FEW_LONGER if many else _LONGER:
-        if first.sum() * longer >= most * 1.02:
+    def __init__(self, asked: _Asked, first: FloatArray) -> None:
+        self._asked, self._first = asked, first
+        lines, count = asked.lines, len(first)
+        longest = max(len(pairs) for pairs in lines.members)
+        self._changes = min(_CHANGES, _CHANGED_OPTIONS // (longest * count))
+        units = len(lines.need) * count
+        self._few, many = units <= _FEW_UNITS, units > _MANY_UNITS
+        self._starts = [(turn, True) for turn in range(_STARTS)] if self._few else []
+        self._starts += [(turn, False) for turn in range(1 if many else 2)]
+        self._longer = _FEW_LONGER if many else _LONGER
+        self._refused = 0
+
+    def best(self, most: float, enough: float) -> Division | None:
+        """Return a division at durations as short as one is found at.
+
+        The longest that would be short enough come first: where there is no room at
+        these there is none at shorter ones. Then the shortest, and halving between.
+        """
+        worth = most * _FILLED_SHORTER / float(self._first.sum())
+        longer = [each for each in self._longer if each < worth]
+        found = self._at(longer[-1]) if longer else None
+        if found is None:
             return None
-        found = []
-        for turn, largest_first in starts:
+        low, high, middle = -1, len(longer) - 1, 0
+        while high - low > 1:
+            division = self._at(longer[middle])
+            if division is None:
+                low = middle
+            else:
+                high = middle
+                if division.durations.sum() < found.durations.sum():
+                    found = division
+            middle = (low + high) // 2
+        return _polished(self._asked, found, enough) if self._few else found
+
+    def _at(self, longer: float) -> Division | None:
+        """Return a division at durations so much longer; of few units the best."""
+        found: list[Division] = []
+        for turn, largest_first in self._starts:
+            if self._refused > _MOST_REFUSED:
+                break
             counts, _ = fill_counts(
-                lines,
-                first * longer,
-                asked.seed + turn,
-                changes,
+                self._asked.lines,
+                self._first * longer,
+                self._asked.seed + turn,
+                self._changes,
                 largest_first=largest_first,
             )
-            division = asked.lit(counts)
-            refused += counts is not None and division is None
-            if refused > _MOST_REFUSED:
-                return None
+            division = self._asked.lit(counts)
+            self._refused += counts is not None and division is None
             if division is not None:
                 found.append(division)
-                if not few:
+                if not self._few:
                     break
-        if found:
-            best = min(found, key=lambda each: float(each.durations.sum()))
-            return _polished(asked, best, enough) if few else best
-    return None
+        return min(found, key=lambda one: float(one.durations.sum()), default=None)
 
 
 def _polished(asked: _Asked, best: Division, enough: float) -> Division:

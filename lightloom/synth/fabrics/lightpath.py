@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from lightloom.core.errors import NoAnswerError
@@ -82,13 +83,15 @@ class LightpathRealiser(Realiser[Lightpath]):
         light_paths = self._light_paths if cuts else None
         return least_ps(self.fabric, rounds, light_paths)
 
-    def divided(self, algorithm: str, demand: Demand) -> Iterator[Realisation]:
+    def divided(
+        self, algorithm: str, demand: Demand, limit_ps: float = math.inf
+    ) -> Iterator[Realisation]:
         """Yield a demand divided among several configurations, ever faster.
 
         Raises `InfeasibleError`: there is something to send and no laser to send it;
         `NoAnswerError`: none fits the waveguides.
         """
-        del algorithm
+        del algorithm, limit_ps
         found = False
         for realised in realised_divisions(self.fabric, demand, self.seed):
             found = True

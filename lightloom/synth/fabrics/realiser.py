@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import groupby
@@ -234,7 +235,9 @@ class Realiser(ABC, Generic[AnyFabricT]):
         del rounds
         return 1
 
-    def divided(self, algorithm: str, demand: Demand) -> Iterator[Realisation]:
+    def divided(
+        self, algorithm: str, demand: Demand, limit_ps: float = math.inf
+    ) -> Iterator[Realisation]:
         """Yield segments and steps of a demand by an algorithm of the fabric's own.
 
         Asked only for `divided_demands`; by default configurations in turn, where
@@ -247,6 +250,8 @@ class Realiser(ABC, Generic[AnyFabricT]):
             One of them.
         demand
             Bytes between pairs of nodes.
+        limit_ps
+            What the demand takes otherwise; what is no faster may be left out.
         """
         if not demand.src:
             yield Realisation((), ())
@@ -254,7 +259,9 @@ class Realiser(ABC, Generic[AnyFabricT]):
         ways, found = self.lane_ways(demand), False
         if ways is not None:
             fixed_ps = float(step_ps(self.fabric) + ways.fabric.reconfiguration_ps)
-            for realised in in_turns(ways, fixed_ps, self.seed):
+            # The first reconfiguration may be free.
+            limit_ps += ways.fabric.reconfiguration_ps
+            for realised in in_turns(ways, fixed_ps, self.seed, limit_ps):
                 found = True
                 yield realised
         if not found:

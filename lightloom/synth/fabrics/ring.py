@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -150,14 +151,16 @@ def schedules(
                 return
     named = Algorithm(DECOMPOSITION, {}, seed)
 
-    def schedule(made: Realisation) -> Schedule:
-        return Schedule(fabric.table(), demand, named, made.segments, made.parts)
+    def schedule(lit: Realisation) -> Schedule:
+        return Schedule(fabric.table(), demand, named, lit.segments, lit.parts)
 
-    turns = [schedule(made) for made in ring_turns(fabric, demand, seed)]
+    made = [*ring_turns(fabric, demand, seed)]
+    turns = [schedule(realised) for realised, _ in made]
     if len(demand.src):
         fixed_ps = float(fabric.alpha_ps + fabric.reconfiguration_ps)
+        limit_ps = min((lasts_ps for _, lasts_ps in made), default=math.inf)
         ways = ring_lanes(fabric, demand, seed)
-        turns += map(schedule, in_turns(ways, fixed_ps, seed))
+        turns += map(schedule, in_turns(ways, fixed_ps, seed, limit_ps))
     if not turns or len(demand.src) <= _MOST_PAIRS_AGAIN:
         realiser = RingRealiser(fabric, seed, "")
         rounds = demand_traffic(DECOMPOSITION, demand, 1, seed)

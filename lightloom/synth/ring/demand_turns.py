@@ -11,17 +11,15 @@ from msgspec.structs import replace
 from lightloom.core.circuit import Circuits
 from lightloom.core.columns import Ragged
 from lightloom.core.errors import InfeasibleError, NoAnswerError
-from lightloom.core.schedule import FluidTransfers, Segment, StepPart
 from lightloom.core.units import BITS_PER_BYTE, PS_PER_S
 from lightloom.instances.fabrics.ring_2d import Ring2d
 from lightloom.synth.demand_columns import demand_columns
 from lightloom.synth.demand_configurations.division import (
     Division,
+    LitDivision,
     durations_of_counts,
-    moved_bytes,
 )
 from lightloom.synth.demand_configurations.lanes import LaneWays
-from lightloom.synth.demand_configurations.lines import Lines
 from lightloom.synth.realisation import Realisation
 from lightloom.synth.ring.arcs import (
     RingWays,
@@ -47,8 +45,12 @@ _WORTH = 1.15
 """Bounds so far above the best are not tried: durations differ by no more."""
 
 
-def ring_turns(fabric: Ring, demand: Demand, seed: int) -> Iterator[Realisation]:
+def ring_turns(
+    fabric: Ring, demand: Demand, seed: int
+) -> Iterator[tuple[Realisation, float]]:
     """Yield a demand in one step of a part for each configuration, ever faster.
+
+    With each what it takes, as if every reconfiguration counted.
 
     A ring with m times as many wavelengths serves all pairs at once, each with
     circuits by its bytes: as they fit m configurations, each with so many wavelengths,
@@ -61,7 +63,7 @@ def ring_turns(fabric: Ring, demand: Demand, seed: int) -> Iterator[Realisation]
     """
     ways = ring_ways(fabric, demand)
     if not len(ways.src):
-        yield Realisation((), ())
+        yield Realisation((), ()), 0.0
         return
     bit_ps = BITS_PER_BYTE * PS_PER_S / fabric.bits_per_second_per_wavelength
     each_ps = fabric.alpha_ps + fabric.reconfiguration_ps
@@ -84,7 +86,7 @@ def ring_turns(fabric: Ring, demand: Demand, seed: int) -> Iterator[Realisation]
         made, lasts = _divided(fabric, demand, circuits, turns)
         if lasts + turns * each_ps < best:
             best = lasts + turns * each_ps
-            yield made
+            yield made, best
 
 
 def _divided(
@@ -93,8 +95,8 @@ def _divided(
     """Return circuits of too many wavelengths in turns, and how long these last."""
     src, dst, size_bytes = demand_columns(demand, fabric.nodes)
     key = src * fabric.nodes + dst
-    lit = circuits.lists("wavelengths")
-    order, row = np.argsort(key), lit.row_of_value
+    lanes = circuits.lists("wavelengths")
+    order, row = np.argsort(key), lanes.row_of_value
     mine = (circuits.src * fabric.nodes + circuits.dst)[row]
     pair = order[np.searchsorted(key, mine, sorter=order)]
     many = np.bincount(pair, minlength=len(src))
@@ -102,36 +104,28 @@ def _divided(
     need = size_bytes.astype(np.float64) * bit_ps
     # The longest of a wavelength comes first; fibres that share nothing by themselves.
     fibre = circuits.column("direction")[row] % fabric.transceivers
-    lap = fibre * turns * fabric.wavelengths + lit.values
+    lap = fibre * turns * fabric.wavelengths + lanes.values
     longest = np.zeros((fabric.transceivers, turns * fabric.wavelengths))
     np.maximum.at(longest.reshape(-1), lap, (need / many)[pair])
     place = np.argsort(np.argsort(-longest, axis=1, kind="stable"), axis=1)
     turn, wavelength = np.divmod(place.reshape(-1)[lap], fabric.wavelengths)
     counts = np.zeros((len(src), turns), dtype=np.int64)
     np.add.at(counts, (pair, turn), 1)
-    nothing = np.zeros(0, dtype=np.int64)
-    lines = Lines(need, nothing.reshape(len(src), 0), nothing, 0)
-    division = Division(durations_of_counts(lines.need, counts), counts)
-    moved = moved_bytes(fabric.bits_per_second_per_wavelength, size_bytes, division)
-    segments: list[Segment] = []
-    parts: list[StepPart] = []
+    division = Division(durations_of_counts(need, counts), counts)
+    lights = []
     for number in range(turns):
-        sent = np.flatnonzero(moved[:, number])
-        mine = np.flatnonzero((turn == number) & (moved[pair, number] > 0))
-        if not len(sent):
-            continue
+        mine = np.flatnonzero(turn == number)
         mine = mine[np.lexsort((wavelength[mine], row[mine]))]
         rows, width = np.unique(row[mine], return_counts=True)
-        lights = Circuits(
-            circuits.src[rows],
-            circuits.dst[rows],
-            Ragged.from_lengths(width, wavelength[mine]),
-            direction=circuits.column("direction")[rows],
+        on = Ragged.from_lengths(width, wavelength[mine])
+        direction = circuits.column("direction")[rows]
+        lights.append(
+            Circuits(circuits.src[rows], circuits.dst[rows], on, direction=direction)
         )
-        segments.append(Segment(0, len(segments), lights))
-        bits = FluidTransfers(src[sent], dst[sent], moved[sent, number])
-        parts.append(StepPart(0, 0, len(segments) - 1, bits))
-    return Realisation(tuple(segments), tuple(parts)), float(division.durations.sum())
+    rate = fabric.bits_per_second_per_wavelength
+    lit = LitDivision(division, tuple(lights))
+    realised = lit.realised(rate, src, dst, size_bytes)
+    return realised, float(division.durations.sum())
 
 
 _EFFORT = 2000

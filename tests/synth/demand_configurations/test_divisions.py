@@ -177,6 +177,7 @@ def test_divisions_grow_faster_and_fit() -> None:
         for pairs in lines.members:
             assert (found.counts[pairs].sum(axis=0) <= 4).all()
     assert before < np.inf
+    assert not [*divisions(lines, 0.5, known=before)]
 
 
 @settings(max_examples=25, deadline=None)

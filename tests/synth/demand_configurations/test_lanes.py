@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lightloom.core.columns import Ragged
@@ -20,11 +21,13 @@ from lightloom.instances.fabrics.sipac import Sipac
 from lightloom.instances.instance import Instance
 from lightloom.synth.bounds import all_bounds
 from lightloom.synth.demand_configurations.lanes import line_colours
+from lightloom.synth.fabrics import realiser_of
 from lightloom.synth.synthesise import synthesise
 from lightloom.validate import verify
 
 if TYPE_CHECKING:
     from lightloom.instances.instance import AnyFabric
+    from lightloom.synth.realisation import Realisation
 
 SIPAC = Sipac(radix=3, wavelengths_per_peer=2, reconfiguration_ps=10**6)
 RAMP = Ramp(groups=2, racks=2, nodes_per_rack=2)
@@ -72,6 +75,7 @@ def near_pairs(fabric: AnyFabric, seed: int, share: float) -> Demand:
 
 @settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 10**6), share=st.sampled_from([0.1, 0.25]))
+@example(seed=227, share=0.1)
 @pytest.mark.parametrize(
     "fabric", [SIPAC, RAMP, GRATINGS, SWITCHES, GRID, BOTH_WAYS, SHARED, MANY]
 )
@@ -185,3 +189,19 @@ def test_next_to_nothing_has_a_way_too() -> None:
     made = synthesise(Instance(fabric, Demand.from_rows(rows))).incumbent
     assert made is not None
     assert verify(made.schedule).valid
+
+
+@pytest.mark.parametrize("fabric", [SIPAC, RAMP, GRID])
+def test_what_takes_no_longer_otherwise_is_not_sought(fabric: AnyFabric) -> None:
+    """At a limit below what lines take no turns come; at a long one as without."""
+    demand = near_pairs(fabric, 3, 0.25)
+    realiser = realiser_of(fabric)
+
+    def turns(limit_ps: float) -> list[Realisation]:
+        return [*realiser.divided("configurations", demand, limit_ps)]
+
+    with pytest.raises(NoAnswerError):
+        turns(1.0 - realiser.fabric.reconfiguration_ps)
+    assert [len(one.segments) for one in turns(1e18)] == [
+        len(one.segments) for one in turns(math.inf)
+    ]
