@@ -16,7 +16,7 @@ from lightloom.testing.strategies.broken_schedules import (  # noqa: E402
     broken_schedules,
     mutations,
 )
-from lightloom.testing.strategies.fabrics import (  # noqa: E402  # noqa: E402
+from lightloom.testing.strategies.fabrics import (  # noqa: E402
     collectives,
     demands,
     fabrics,
