@@ -29,6 +29,15 @@ ALIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _SHELL = re.compile(r"[|&;<>$`*?~()]|<<")
 
 
+def _leaves_nothing(script: str) -> bool:
+    """Whether a file is a script after which this process is as before.
+
+    What registers an entry of a catalogue needs a process of its own.
+    """
+    path = Path(script)
+    return path.suffix == ".py" and ".register(" not in path.read_text("utf-8")
+
+
 class Reader:
     """Does what a page says, block by block.
 
@@ -107,7 +116,7 @@ class Reader:
         if plain and words[:1] == ["lightloom"]:
             result = run(*words[1:])
             code, output, talk = result.exit_code, result.stdout, result.stderr
-        elif plain and words[:1] == ["python"] and words[1].endswith(".py"):
+        elif plain and words[:1] == ["python"] and _leaves_nothing(words[1]):
             code, output = self._script(*words[1:])
             talk = ""
         else:
