@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,37 +50,36 @@ def outlined_ps(
     wavelengths left to them; where k is more than the lasers, several configurations
     share the time of all.
 
-    `rounds`: what the rounds of the plan take at least.
+    Rounds alike that follow one another share one: of two configurations that hold some
+    of them, the one with fewer streams can take those of the other.
     """
     if not rounds or not fabric.lasers:
         return 0
     buffer_bits_ps = buffer_bytes * BITS_PER_BYTE * PS_PER_S
     rate, lasers = fabric.bits_per_second_per_wavelength, fabric.lasers
-    data = [
-        (buffer_bits_ps * each.share.numerator, rate * each.share.denominator)
-        for each in rounds
-    ]
+    runs = [(outline, sum(1 for _ in alike)) for outline, alike in groupby(rounds)]
     best_ps = [0]
-    for end in range(1, len(rounds) + 1):
+    for end in range(1, len(runs) + 1):
         choices = []
         streams: dict[int, int] = {}
         for start in range(end - 1, -1, -1):
-            first = rounds[start]
+            first, count = runs[start]
             used = first.streams + first.idle
             streams[first.circuits] = max(streams.get(first.circuits, 0), used)
             lit = sum(streams.values())
             if lit > lasers and start < end - 1:
                 break
-            time_ps = best_ps[start] + fabric.reconfiguration_ps
-            for each, (bits_ps, unit) in zip(
-                rounds[start:end], data[start:end], strict=True
-            ):
-                time_ps += fabric.alpha_ps
+            configurations = count if lit > lasers else 1
+            time_ps = best_ps[start] + configurations * fabric.reconfiguration_ps
+            for outline, times in runs[start:end]:
+                bits_ps = buffer_bits_ps * outline.share.numerator
+                unit = rate * outline.share.denominator
                 if lit > lasers:
-                    time_ps += -(-bits_ps * each.streams // (unit * lasers))
+                    data_ps = -(-bits_ps * outline.streams // (unit * lasers))
                 else:
-                    most = (lasers - lit + each.streams) // each.streams
-                    time_ps += -(-bits_ps // (unit * most))
+                    most = (lasers - lit + outline.streams) // outline.streams
+                    data_ps = -(-bits_ps // (unit * most))
+                time_ps += times * (fabric.alpha_ps + data_ps)
             choices.append(time_ps)
         best_ps.append(min(choices))
     charged = fabric.initial_configuration_charged
