@@ -32,10 +32,14 @@ _SHELL = re.compile(r"[|&;<>$`*?~()]|<<")
 def _leaves_nothing(script: str) -> bool:
     """Whether a file is a script after which this process is as before.
 
-    What registers an entry of a catalogue needs a process of its own.
+    What registers an entry of a catalogue, or may import a neighbour that does, needs a
+    process of its own.
     """
     path = Path(script)
-    return path.suffix == ".py" and ".register(" not in path.read_text("utf-8")
+    near = path.parent.glob("*.py")
+    return path.suffix == ".py" and not any(
+        ".register(" in file.read_text("utf-8") for file in near
+    )
 
 
 class Reader:
